@@ -1,0 +1,113 @@
+"""The trail of a turn: which tool call handed which article, in which form, to the model.
+
+The record is made where a tool result is built (provenance.md); everything about sources is derived from it.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import msgspec
+
+from refdesk.domain.articles import Article, Span
+
+
+class Form(IntEnum):
+    """How much of an article the model saw, weakest first."""
+
+    TITLE = 0
+    PASSAGE = 1
+    PART = 2
+    FULL = 3
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class ToolReturn(msgspec.Struct, frozen=True):
+    """One (article, form) pair that a tool call handed to the model, with the places of the text in the body."""
+
+    article_id: str
+    form: Form
+    spans: tuple[Span, ...] = ()
+    """What of the body was given: empty for a title."""
+    section: str = ""
+    from_turn: str | None = None
+    """The earlier turn whose passage is supplied again."""
+
+
+class ToolCall(msgspec.Struct):
+    """One tool run. Number 0 is the application's prefetch search where there is one."""
+
+    number: int
+    tool: str
+    input: dict[str, Any]
+    by: str = "model"
+    """`model` or `application` (prefetch, carry-over)."""
+    returns: tuple[ToolReturn, ...] = ()
+    error: str | None = None
+    started_ms: float = 0.0
+    """Since the turn began."""
+    ms: float = 0.0
+
+
+class Trail(msgspec.Struct):
+    """What happened in one turn. `articles` are the very versions that were handed over."""
+
+    calls: list[ToolCall] = []
+    articles: dict[str, Article] = {}
+    linked_before: dict[str, Article] = {}
+    """Articles only linked in earlier turns of the conversation, still readable: linkable, never shown."""
+
+    def returns(self) -> list[tuple[ToolCall, ToolReturn]]:
+        return [(call, given) for call in self.calls for given in call.returns]
+
+    def form(self, article_id: str) -> Form | None:
+        """The strongest form; FULL also when all parts were given. None: not found in this turn."""
+        forms = [given.form for _, given in self.returns() if given.article_id == article_id]
+        if not forms:
+            return None
+        if max(forms) is Form.PART and self._covers_body(article_id):
+            return Form.FULL
+        return max(forms)
+
+    def found(self) -> list[str]:
+        """Ids in the order in which tools first returned them: the whitelist for links."""
+        return list(dict.fromkeys(given.article_id for _, given in self.returns()))
+
+    def read(self) -> list[str]:
+        return [article_id for article_id in self.found() if (self.form(article_id) or 0) >= Form.PASSAGE]
+
+    def opened(self) -> list[str]:
+        """In the order of the calls that opened them."""
+        order = [g.article_id for _, g in self.returns() if g.form >= Form.PART]
+        return [article_id for article_id in dict.fromkeys(order) if self.form(article_id) is Form.FULL]
+
+    def given(self, article_id: str) -> list[Span]:
+        """The places of the body that the model was given in this turn, merged and in order."""
+        body = self.articles[article_id].body if article_id in self.articles else ""
+        spans = [span for _, given in self.returns() if given.article_id == article_id for span in given.spans]
+        return merge_spans(spans, body)
+
+    def _covers_body(self, article_id: str) -> bool:
+        body = self.articles[article_id].body
+        given = [s for _, g in self.returns() if g.article_id == article_id and g.form is Form.PART for s in g.spans]
+        at = 0
+        for start, end in merge_spans(given, body):
+            if body[at:start].strip():
+                return False
+            at = max(at, end)
+        return not body[at:].strip()
+
+
+def merge_spans(spans: list[Span], body: str) -> list[Span]:
+    """Sorted, overlapping ones joined, and neighbours between which only white space lies."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and (start <= merged[-1][1] or not body[merged[-1][1] : start].strip()):
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged

@@ -1,0 +1,61 @@
+"""Every exception that Refdesk raises on purpose.
+
+RefdeskError
+├── SettingError            a setting is missing or wrong: the start stops, exit 2
+├── CorpusError             the corpus folder is missing, empty or unreadable: exit 2
+│   └── MassDeletion        a sync would remove more than half of the articles
+├── DataFolderError         the data folder is damaged or in use: exit 3
+├── StorageUnavailable      the database does not answer now: 503 with Retry-After
+├── RequestError            what a client did; the API maps it to a problem (status, code)
+└── ModelFailure            the model gave no answer: never shown as one
+"""
+
+from __future__ import annotations
+
+
+class RefdeskError(Exception):
+    """Base of all; the message is safe to show to an operator, not to a visitor."""
+
+
+class SettingError(RefdeskError):
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(f"{name}: {problem}")
+        self.name = name
+
+
+class CorpusError(RefdeskError):
+    pass
+
+
+class MassDeletion(CorpusError):
+    pass
+
+
+class DataFolderError(RefdeskError):
+    pass
+
+
+class StorageUnavailable(RefdeskError):
+    def __init__(self, message: str, retry_after: int = 5) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class RequestError(RefdeskError):
+    """A refusal that a client can act on. `detail` names the field and the remedy and is sent to the client."""
+
+    def __init__(
+        self, status: int, code: str, detail: str, *, retry_after: int | None = None, field: str | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.code, self.detail, self.retry_after, self.field = status, code, detail, retry_after, field
+
+
+class ModelFailure(RefdeskError):
+    """Why there is no answer. `kind` is the visitor's `model_error` (provenance.md); `hint` is for the operator only."""
+
+    def __init__(
+        self, kind: str, hint: str = "", *, status: int | None = None, retry_after: float | None = None
+    ) -> None:
+        super().__init__(f"{kind}: {hint}" if hint else kind)
+        self.kind, self.hint, self.status, self.retry_after = kind, hint, status, retry_after
