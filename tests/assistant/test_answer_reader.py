@@ -1,0 +1,97 @@
+"""The `answer` tool's input read while it arrives: the same items whatever the chunking."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from refdesk.assistant.answer_reader import AnswerReader
+
+ANSWER = {
+    "outcome": "answered",
+    "claims": [{"text": 'a "quoted" ]}', "kind": "fact", "premises": []}, {"text": "b", "premises": [0]}],
+    "conflicts": [],
+    "missing_information": ["x", "y"],
+    "answer": 'Line\none "q" \\ žluťoučký 🙂 返金 [a](doc:b)\u2028 end',
+}
+
+
+def read(pieces):
+    reader, items = AnswerReader(), []
+    for piece in pieces:
+        items += reader.feed(piece)
+    return reader, items
+
+
+def joined(items):
+    """Items with the text pieces of the answer put together."""
+    out = []
+    for name, value in items:
+        if name == "answer" and out and out[-1][0] == "answer":
+            out[-1] = ("answer", out[-1][1] + value)
+        else:
+            out.append((name, value))
+    return out
+
+
+EXPECTED = [
+    ("outcome", "answered"),
+    ("claims", ANSWER["claims"][0]),
+    ("claims", ANSWER["claims"][1]),
+    ("claims_end", None),
+    ("conflicts_end", None),
+    ("missing_information", ["x", "y"]),
+    ("answer", ANSWER["answer"]),
+    ("answer_end", None),
+]
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_single_characters_give_what_the_whole_gives(ascii_only, indent):
+    text = json.dumps(ANSWER, ensure_ascii=ascii_only, indent=indent)
+    for pieces in ([text], list(text)):
+        reader, items = read(pieces)
+        assert joined(items) == EXPECTED
+        assert reader.done
+        assert not reader.broken
+
+
+@given(st.text(max_size=40), st.lists(st.integers(1, 9), min_size=1, max_size=30))
+def test_any_text_in_any_chunking(text, sizes):
+    source, pieces, at, turn = json.dumps({"answer": text}), [], 0, 0
+    while at < len(source):
+        pieces.append(source[at : at + sizes[turn % len(sizes)]])
+        at, turn = at + sizes[turn % len(sizes)], turn + 1
+    _, items = read(pieces)
+    got = "".join(value for name, value in items if name == "answer")
+    assert got == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def test_text_comes_before_the_string_has_ended():
+    reader = AnswerReader()
+    assert reader.feed('{"answer": "Hel') == [("answer", "Hel")]
+    assert reader.feed("lo \\u00e") == [("answer", "lo ")]
+    assert reader.feed('9"') == [("answer", "é"), ("answer_end", None)]
+
+
+def test_of_a_repeated_key_the_first_counts():
+    _, items = read(['{"answer": "first", "answer": "second", "claims": [1], "claims": [2]}'])
+    assert items == [("answer", "first"), ("answer_end", None), ("claims", 1), ("claims_end", None)]
+
+
+@pytest.mark.parametrize("text", ["[1]", '{"a" 1}', '{"a": tru, }', "nonsense", '{"outcome": "a" "b"}'])
+def test_what_is_no_json_breaks_the_reading(text):
+    reader, _ = read([text])
+    assert reader.broken
+
+
+def test_fields_of_a_wrong_type_count_as_empty():
+    _, items = read(['{"claims": "none", "answer": 5, "conflicts": {}}'])
+    assert items == [("claims_end", None), ("answer_end", None), ("conflicts_end", None)]
+
+
+def test_a_lone_surrogate_becomes_a_replacement_character():
+    _, items = read(['{"answer": "a\\ud83d', 'b\\ude00c"}'])
+    assert "".join(v for n, v in items if n == "answer") == "a�b�c"
