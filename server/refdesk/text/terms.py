@@ -1,0 +1,197 @@
+"""Index terms: what makes a word of a question and a word of an article the same word.
+
+NFKC, case folded, ё as е, Snowball stem, then accents folded (й stays), stop words out. Words of a language without a
+stemmer become 4-grams, and so do scripts without spaces, except where a shorter unit is the word (Han, Hangul).
+
+The script of a word decides its stemmer: a Latin word in a Russian article is stemmed as English, a Cyrillic word in a
+Czech one as Russian. Whoever compares a question with an article must analyse the question in the article's language.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import unicodedata
+from functools import lru_cache
+
+import Stemmer
+
+from refdesk.text.stop_words import STOP_WORDS
+
+ANALYSER = 1
+"""Rises whenever the terms of some text change: an index made by another analyser is rebuilt."""
+
+GRAM = 4
+
+_ALGORITHMS = {
+    "latin": {
+        **{"ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "en": "english", "eo": "esperanto"},
+        **{"es": "spanish", "et": "estonian", "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish"},
+        **{"hu": "hungarian", "id": "indonesian", "it": "italian", "lt": "lithuanian", "nb": "norwegian"},
+        **{"nl": "dutch", "nn": "norwegian", "no": "norwegian", "pl": "polish", "pt": "portuguese"},
+        **{"ro": "romanian", "st": "sesotho", "sv": "swedish", "tr": "turkish"},
+    },
+    "cyrillic": {"ru": "russian"},
+    "greek": {"el": "greek"},
+    "arabic": {"ar": "arabic", "fa": "persian"},
+    "armenian": {"hy": "armenian"},
+    "devanagari": {"hi": "hindi", "ne": "nepali"},
+    "tamil": {"ta": "tamil"},
+    "hebrew": {"yi": "yiddish"},
+}
+_USUAL = {
+    "latin": "en",
+    "cyrillic": "ru",
+    "greek": "el",
+    "arabic": "ar",
+    "armenian": "hy",
+    "devanagari": "hi",
+    "tamil": "ta",
+}
+"""Whose stemmer a word gets in a text of another script's language."""
+
+_UNSTEMMED_SCRIPTS = {
+    **dict.fromkeys(("be", "bg", "kk", "ky", "mk", "mn", "sr", "tg", "uk"), "cyrillic"),
+    **dict.fromkeys(("ja", "ko", "lo", "my", "km", "th", "yue", "zh"), "spaceless"),
+    **dict.fromkeys(("ps", "ur"), "arabic"),
+    "he": "hebrew",
+    "mr": "devanagari",
+}
+"""Scripts of languages without a stemmer. Any other language without one is written in Latin letters."""
+
+_LANGUAGE_SCRIPTS = {code: script for script, codes in _ALGORITHMS.items() for code in codes} | _UNSTEMMED_SCRIPTS
+
+_SCRIPT_BLOCKS = (
+    (0x0000, 0x024F, "latin"),
+    (0x0370, 0x03FF, "greek"),
+    (0x0400, 0x052F, "cyrillic"),
+    (0x0530, 0x058F, "armenian"),
+    (0x0590, 0x05FF, "hebrew"),
+    (0x0600, 0x077F, "arabic"),
+    (0x0900, 0x097F, "devanagari"),
+    (0x0B80, 0x0BFF, "tamil"),
+    (0x1E00, 0x1EFF, "latin"),
+    (0x1F00, 0x1FFF, "greek"),
+)
+
+_HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_HIRAGANA = "\u3041-\u309f"
+_KATAKANA = "\u30a0-\u30ff\u31f0-\u31ff"
+_HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
+_SOUTH_EAST_ASIAN = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_MARKS = "".join(chr(c) for c in range(0x300, 0x10000) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
+
+_PIECES = re.compile(
+    f"(?P<han>[{_HAN}]+)|(?P<hiragana>[{_HIRAGANA}]+)|(?P<katakana>[{_KATAKANA}]+)|(?P<hangul>[{_HANGUL}]+)"
+    f"|(?P<spaceless>[{_SOUTH_EAST_ASIAN}]+)|(?P<word>(?:(?![{_HAN}{_HIRAGANA}{_KATAKANA}{_HANGUL}{_SOUTH_EAST_ASIAN}])"
+    f"[^\\W_][{_MARKS}]*)+)"
+)
+_SINGLE_LETTER_PREFIX = re.compile(r"\b([a-z])[-\u2010\u2011](?=[a-z]{2})")
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+_UNDECOMPOSED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "ё": "е"})
+_stemming = threading.Lock()
+_stemmers: dict[str, Stemmer.Stemmer] = {}
+
+
+def terms(text: str, language: str) -> list[str]:
+    """The terms of a text in reading order, repetitions kept. `language` is a code such as `cs` or `pt-BR`."""
+    code = primary(language)
+    return [term for kind, piece in _pieces(text) for term in _piece_terms(piece, kind, code)]
+
+
+def content_words(text: str, language: str) -> list[str]:
+    """Unique terms in order of appearance: what coverage counts (provenance.md).
+
+    Hiragana, nearly all grammar, counts only where there is nothing else."""
+    code = primary(language)
+    pieces = list(_pieces(text))
+    solid = [(kind, piece) for kind, piece in pieces if kind != "hiragana"]
+    found = dict.fromkeys(term for kind, piece in solid for term in _piece_terms(piece, kind, code))
+    return list(found or dict.fromkeys(terms(text, language)))
+
+
+def surface_words(text: str) -> list[str]:
+    """Case-folded words as written, accents kept, scripts with spaces only: the vocabulary of question repair."""
+    return [piece for kind, piece in _pieces(text) if kind == "word"]
+
+
+def primary(language: str) -> str:
+    """`pt-BR` and `pt_br` are `pt` to a stemmer."""
+    return re.split(r"[-_]", language.lower(), maxsplit=1)[0]
+
+
+def fold(text: str) -> str:
+    """NFKC, case folded, invisible characters out, ё as е; accents stay."""
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
+    folded = plain.casefold()
+    return folded if folded.isascii() else unicodedata.normalize("NFC", folded).replace("ё", "е")
+
+
+def fold_accents(word: str) -> str:
+    """Latin, Greek and Cyrillic accents away; й stays, and so do the marks that are vowels in other scripts."""
+    if word.isascii():
+        return word
+    kept: list[str] = []
+    for char in unicodedata.normalize("NFD", word):
+        if "\u0300" <= char <= "\u036f" and not (char == "\u0306" and kept and kept[-1] in "иИ"):
+            continue
+        kept.append(char)
+    return unicodedata.normalize("NFC", "".join(kept)).translate(_UNDECOMPOSED)
+
+
+def script(word: str) -> str:
+    """The script of the word's first letter; `latin` for digits, `other` for a script without a stemmer."""
+    first = ord(next((char for char in word if char.isalpha()), "a"))
+    return next((name for low, high, name in _SCRIPT_BLOCKS if low <= first <= high), "other")
+
+
+def is_stop_word(word: str, language: str) -> bool:
+    """For a folded word; the lists hold the forms typed without accents too."""
+    return word in STOP_WORDS.get(_stemmed_as(word, primary(language)), frozenset())
+
+
+def _pieces(text: str) -> list[tuple[str, str]]:
+    folded = _SINGLE_LETTER_PREFIX.sub(r"\1", fold(text))
+    return [(match.lastgroup or "word", match.group()) for match in _PIECES.finditer(folded)]
+
+
+@lru_cache(maxsize=32768)
+def _piece_terms(piece: str, kind: str, code: str) -> tuple[str, ...]:
+    match kind:
+        case "word":
+            return _word_terms(piece, code)
+        case "han" | "hangul":
+            return tuple(map(sys.intern, _grams(piece, 2)))
+        case "hiragana" if len(piece) < 3:  # particles
+            return ()
+        case _:
+            return tuple(map(sys.intern, _grams(piece, GRAM)))
+
+
+def _word_terms(word: str, code: str) -> tuple[str, ...]:
+    if is_stop_word(word, code):
+        return ()
+    if any(char.isdigit() for char in word):
+        return (fold_accents(word),)
+    algorithm = _ALGORITHMS.get(script(word), {}).get(_stemmed_as(word, code))
+    if algorithm is None:
+        return tuple(_grams(fold_accents(word), GRAM))
+    return (sys.intern(fold_accents(_stem(word, algorithm))),)
+
+
+def _stemmed_as(word: str, code: str) -> str:
+    """The language whose stemmer and stop words a word gets in a text of language `code`."""
+    found = script(word)
+    return code if _LANGUAGE_SCRIPTS.get(code, "latin") == found else _USUAL.get(found, code)
+
+
+def _stem(word: str, algorithm: str) -> str:
+    with _stemming:  # a stemmer keeps state
+        if algorithm not in _stemmers:
+            _stemmers[algorithm] = Stemmer.Stemmer(algorithm, 0)
+        return str(_stemmers[algorithm].stemWord(word))
+
+
+def _grams(piece: str, size: int) -> list[str]:
+    return [piece[at : at + size] for at in range(max(1, len(piece) - size + 1))]
