@@ -71,6 +71,11 @@ _SCRIPT_BLOCKS = (
     (0x0600, 0x077F, "arabic"),
     (0x0900, 0x097F, "devanagari"),
     (0x0B80, 0x0BFF, "tamil"),
+    (0x0E00, 0x0E7F, "thai"),
+    (0x0E80, 0x0EFF, "lao"),
+    (0x1000, 0x109F, "myanmar"),
+    (0x10A0, 0x10FF, "georgian"),
+    (0x1780, 0x17FF, "khmer"),
     (0x1E00, 0x1EFF, "latin"),
     (0x1F00, 0x1FFF, "greek"),
 )
@@ -114,6 +119,11 @@ def content_words(text: str, language: str) -> list[str]:
 def surface_words(text: str) -> list[str]:
     """Case-folded words as written, accents kept, scripts with spaces only: the vocabulary of question repair."""
     return [piece for kind, piece in _pieces(text) if kind == "word"]
+
+
+def words_by_script(text: str) -> list[tuple[str, str]]:
+    """(script, folded word) in reading order; in scripts without spaces a run of letters is the word."""
+    return [(script(piece) if kind in ("word", "spaceless") else kind, piece) for kind, piece in _pieces(text)]
 
 
 def primary(language: str) -> str:
