@@ -3,8 +3,10 @@
 RefdeskError
 ├── SettingError            a setting is missing or wrong: the start stops, exit 2
 ├── CorpusError             the corpus folder is missing, empty or unreadable: exit 2
-│   └── MassDeletion        a sync would remove more than half of the articles
+│   ├── MassDeletion        a sync would remove more than half of the articles
+│   └── FileWithheld        one file cannot be served: named in the report, the others are served
 ├── DataFolderError         the data folder is damaged or in use: exit 3
+├── DenseUnavailable        an encoder or the vector index does not work: lexical search goes on, `degraded`
 ├── StorageUnavailable      the database does not answer now: 503 with Retry-After
 ├── RequestError            what a client did; the API maps it to a problem (status, code)
 └── ModelFailure            the model gave no answer: never shown as one
@@ -31,8 +33,20 @@ class MassDeletion(CorpusError):
     pass
 
 
+class FileWithheld(CorpusError):
+    """`line` counts from 1 in the file; None where no single line is at fault."""
+
+    def __init__(self, reason: str, line: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.line = reason, line
+
+
 class DataFolderError(RefdeskError):
     pass
+
+
+class DenseUnavailable(RefdeskError):
+    """Raised by every encoder and vector index for whatever ails it; search catches this one class."""
 
 
 class StorageUnavailable(RefdeskError):
@@ -52,10 +66,19 @@ class RequestError(RefdeskError):
 
 
 class ModelFailure(RefdeskError):
-    """Why there is no answer. `kind` is the visitor's `model_error` (provenance.md); `hint` is for the operator only."""
+    """Why there is no answer. `kind` is the visitor's `model_error` (provenance.md); `hint` is for the operator.
+
+    `permanent`: no later call can succeed before somebody changes something (a wrong key, a spent budget)."""
 
     def __init__(
-        self, kind: str, hint: str = "", *, status: int | None = None, retry_after: float | None = None
+        self,
+        kind: str,
+        hint: str = "",
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        permanent: bool = False,
     ) -> None:
         super().__init__(f"{kind}: {hint}" if hint else kind)
         self.kind, self.hint, self.status, self.retry_after = kind, hint, status, retry_after
+        self.permanent = permanent
