@@ -1,0 +1,283 @@
+"""A turn in the database: asked, finished, read, rated, interrupted, deleted. Jobs, see sql_database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, exc, func, insert, select, text, update
+
+from refdesk.adapters.search_words import words
+from refdesk.adapters.sql_tables import clean_text, conversations, idempotency_keys, turns
+from refdesk.domain.conversation import Conversation, Feedback, StoredTurn, Turn, TurnTrail
+from refdesk.errors import RequestError
+from refdesk.ports import TurnRow
+
+IDEMPOTENCY_HOURS = 24
+RETRY_AFTER_S = 2
+
+_turn_decoder = msgspec.json.Decoder(Turn)
+_trail_decoder = msgspec.json.Decoder(TurnTrail)
+
+EARLIER = select(idempotency_keys.c.body_hash, idempotency_keys.c.turn_id, idempotency_keys.c.created_at).where(
+    idempotency_keys.c.visitor_id == bindparam("visitor"), idempotency_keys.c.key == bindparam("key")
+)
+OWNER = select(conversations.c.visitor_id).where(conversations.c.id == bindparam("conversation")).with_for_update()
+RUNNING = (
+    select(turns.c.seq)
+    .where(turns.c.conversation_id == bindparam("conversation"), turns.c.status == text("'running'"))
+    .limit(1)
+)
+STORED = (turns.c.turn, turns.c.trail, turns.c.status, turns.c.rating, turns.c.comment)
+ONE = select(*STORED, conversations.c.visitor_id).join(conversations).where(turns.c.id == bindparam("turn_id"))
+CONVERSATION = select(conversations.c.visitor_id, conversations.c.created_at).where(
+    conversations.c.id == bindparam("conversation")
+)
+ALL = select(*STORED).where(turns.c.conversation_id == bindparam("conversation")).order_by(turns.c.seq)
+LAST = (
+    select(*STORED)
+    .where(turns.c.conversation_id == bindparam("conversation"))
+    .order_by(turns.c.seq.desc())
+    .limit(bindparam("last"))
+)
+FINISH = update(turns).where(turns.c.id == bindparam("turn_id")).returning(turns.c.seq)
+ADD_WORDS = {
+    "sqlite": text("INSERT OR REPLACE INTO turn_search (rowid, words) VALUES (:seq, :words)"),
+    "postgresql": text(
+        "INSERT INTO turn_search (seq, words) VALUES (:seq, array_to_tsvector(:words))"
+        " ON CONFLICT (seq) DO UPDATE SET words = excluded.words"
+    ),
+}
+DROP_WORDS = text("DELETE FROM turn_search WHERE rowid = :seq")
+
+
+# --- asking ----------------------------------------------------------------------------------
+
+
+def begin(connection: Connection, row: TurnRow, server_id: str) -> StoredTurn | None:
+    """See ConversationStore.begin_turn."""
+    if "\0" in row.question or clean_text(row.question) != row.question:
+        raise RequestError(400, "invalid_text", "question: NUL and lone surrogates are not text", field="question")
+    if row.idempotency is not None and (earlier := find_earlier(connection, row, *row.idempotency)):
+        return earlier
+    try:
+        if row.new_conversation:
+            start_conversation(connection, row)
+        else:
+            check_conversation(connection, row)
+        add_turn(connection, row, server_id)
+    except exc.IntegrityError as error:
+        raise conflict(error) from error
+    if row.idempotency is not None:
+        keep_key(connection, row, *row.idempotency)
+    return None
+
+
+def find_earlier(connection: Connection, row: TurnRow, key: str, body_hash: str) -> StoredTurn | None:
+    """The turn that the same key began within a day. A key that is older counts as new."""
+    earlier = connection.execute(EARLIER, {"visitor": row.visitor_id, "key": key}).first()
+    if earlier is None:
+        return None
+    if moment(row.created_at) - moment(earlier.created_at) >= timedelta(hours=IDEMPOTENCY_HOURS):
+        mine = (idempotency_keys.c.visitor_id == row.visitor_id, idempotency_keys.c.key == key)
+        connection.execute(delete(idempotency_keys).where(*mine))
+        return None
+    if earlier.body_hash != body_hash:
+        raise RequestError(422, "idempotency_mismatch", "Idempotency-Key was used with another body")
+    stored = one(connection, earlier.turn_id, row.visitor_id)
+    if stored is not None and stored.turn.status == "running":
+        raise idempotency_running()
+    return stored
+
+
+def idempotency_running() -> RequestError:
+    detail = "the turn of this Idempotency-Key is still running"
+    return RequestError(409, "idempotency_running", detail, retry_after=RETRY_AFTER_S)
+
+
+def conversation_not_found() -> RequestError:
+    return RequestError(404, "conversation_not_found", "there is no such conversation")
+
+
+def turn_running() -> RequestError:
+    detail = "a question of this conversation is still being answered"
+    return RequestError(409, "turn_running", detail, retry_after=RETRY_AFTER_S)
+
+
+def conflict(error: exc.IntegrityError) -> RequestError:
+    """Which rule a simultaneous request made us break; everything else means a visitor who is gone or not the owner."""
+    what = str(error.orig)
+    if "uq_turns_running" in what or "turns.conversation_id" in what:
+        return turn_running()
+    return conversation_not_found()
+
+
+def start_conversation(connection: Connection, row: TurnRow) -> None:
+    values = {"id": row.conversation_id, "visitor_id": row.visitor_id, "created_at": row.created_at}
+    connection.execute(insert(conversations), values)
+
+
+def check_conversation(connection: Connection, row: TurnRow) -> None:
+    if connection.execute(OWNER, {"conversation": row.conversation_id}).scalar() != row.visitor_id:
+        raise conversation_not_found()
+    if connection.execute(RUNNING, {"conversation": row.conversation_id}).first() is not None:
+        raise turn_running()
+
+
+def add_turn(connection: Connection, row: TurnRow, server_id: str) -> None:
+    turn = Turn(id=row.turn_id, conversation_id=row.conversation_id, created_at=row.created_at, question=row.question)
+    values = {
+        "id": row.turn_id,
+        "conversation_id": row.conversation_id,
+        "created_at": row.created_at,
+        "status": turn.status,
+        "kind": turn.kind,
+        "language": turn.language,
+        "grounded": False,
+        "server_id": server_id,
+        "turn": json_text(turn),
+        "trail": "{}",
+    }
+    connection.execute(insert(turns), values)
+
+
+def keep_key(connection: Connection, row: TurnRow, key: str, body_hash: str) -> None:
+    values = {
+        "visitor_id": row.visitor_id,
+        "key": key,
+        "body_hash": body_hash,
+        "turn_id": row.turn_id,
+        "created_at": row.created_at,
+    }
+    try:
+        connection.execute(insert(idempotency_keys), values)
+    except exc.IntegrityError as error:
+        raise idempotency_running() from error
+
+
+def moment(rfc3339: str) -> datetime:
+    return datetime.fromisoformat(rfc3339)
+
+
+# --- finishing -------------------------------------------------------------------------------
+
+
+def finish(connection: Connection, turn: Turn, trail: TurnTrail) -> None:
+    """Also where the turn was taken for interrupted meanwhile; nothing where it was deleted."""
+    values = {
+        "turn_id": turn.id,
+        "status": turn.status,
+        "kind": turn.kind,
+        "language": turn.language,
+        "grounded": turn.grounded,
+        "reason": trail.reason,
+        "model_error": turn.model_error,
+        "first_word_ms": trail.timings.get("first_word_ms"),
+        "total_ms": trail.timings.get("total_ms"),
+        "turn": json_text(turn),
+        "trail": json_text(trail),
+        **usage_columns(trail),
+    }
+    seq = connection.execute(FINISH, values).scalar()
+    if seq is not None:
+        add_words(connection, seq, turn)
+
+
+def usage_columns(trail: TurnTrail) -> dict[str, Any]:
+    names = ("model", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+    return {name: getattr(trail.usage, name) for name in names}
+
+
+def add_words(connection: Connection, seq: int, turn: Turn) -> None:
+    found: Any = words(f"{turn.question} {turn.answer}")
+    dialect = connection.dialect.name
+    connection.execute(ADD_WORDS[dialect], {"seq": seq, "words": " ".join(found) if dialect == "sqlite" else found})
+
+
+def interrupt_all(connection: Connection) -> int:
+    return interrupt(connection, turns.c.status == "running")
+
+
+def interrupt(connection: Connection, which: ColumnElement[bool]) -> int:
+    ended = update(turns).where(which, turns.c.status == "running").values(status="interrupted")
+    rows = connection.execute(ended.returning(turns.c.seq, turns.c.turn)).all()
+    for seq, turn in rows:
+        add_words(connection, seq, _turn_decoder.decode(turn))
+    return len(rows)
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def one(connection: Connection, turn_id: str, visitor_id: str | None) -> StoredTurn | None:
+    row = connection.execute(ONE, {"turn_id": turn_id}).first()
+    if row is None or visitor_id not in {None, row.visitor_id}:
+        return None
+    return stored_turn(row)
+
+
+def conversation(connection: Connection, conversation_id: str, visitor_id: str | None) -> Conversation | None:
+    row = connection.execute(CONVERSATION, {"conversation": conversation_id}).first()
+    if row is None or visitor_id not in {None, row.visitor_id}:
+        return None
+    return Conversation(id=conversation_id, visitor_id=row.visitor_id, created_at=row.created_at)
+
+
+def of_conversation(connection: Connection, conversation_id: str, last: int | None) -> list[StoredTurn]:
+    if last is None:
+        return [stored_turn(row) for row in connection.execute(ALL, {"conversation": conversation_id})]
+    rows = connection.execute(LAST, {"conversation": conversation_id, "last": last}).all()
+    return [stored_turn(row) for row in reversed(rows)]
+
+
+def stored_turn(row: Row[*tuple[Any, ...]]) -> StoredTurn:
+    turn = _turn_decoder.decode(row.turn)
+    turn.status = row.status
+    turn.feedback = Feedback(rating=row.rating, comment=row.comment or "") if row.rating else None
+    return StoredTurn(turn=turn, trail=_trail_decoder.decode(row.trail))
+
+
+def json_text(value: Any) -> str:
+    """JSON. A lone surrogate, which a model's reply may hold and no database can, becomes `?`."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value), ensure_ascii=False).encode("utf-8", "replace").decode()
+
+
+# --- rating and deleting ---------------------------------------------------------------------
+
+
+def rate(connection: Connection, turn_id: str, visitor_id: str, feedback: Feedback) -> bool:
+    own = select(conversations.c.id).where(conversations.c.visitor_id == visitor_id)
+    mine = update(turns).where(turns.c.id == turn_id, turns.c.conversation_id.in_(own))
+    return connection.execute(mine.values(rating=feedback.rating, comment=feedback.comment)).rowcount > 0
+
+
+def delete_turns(connection: Connection, which: ColumnElement[bool]) -> int:
+    """The turns, and their words; what else hangs on a turn goes by its foreign key."""
+    seqs = connection.execute(delete(turns).where(which).returning(turns.c.seq)).scalars().all()
+    drop_words(connection, seqs)
+    return len(seqs)
+
+
+def drop_words(connection: Connection, seqs: Iterable[int]) -> None:
+    """PostgreSQL's follow their turn; a virtual table of SQLite has no foreign key."""
+    found = [{"seq": seq} for seq in seqs]
+    if found and connection.dialect.name == "sqlite":
+        connection.execute(DROP_WORDS, found)
+
+
+def delete_conversation(connection: Connection, conversation_id: str, visitor_id: str) -> bool:
+    if conversation(connection, conversation_id, visitor_id) is None:
+        return False
+    delete_turns(connection, turns.c.conversation_id == conversation_id)
+    connection.execute(delete(conversations).where(conversations.c.id == conversation_id))
+    return True
+
+
+def count(connection: Connection) -> int:
+    return connection.execute(select(func.count()).select_from(turns)).scalar_one()
