@@ -55,6 +55,11 @@ class Article(msgspec.Struct, frozen=True, gc=False):
     """Relative to the corpus folder, with `/`."""
     passages: tuple[Passage, ...] = ()
 
+    def section_at(self, offset: int) -> str:
+        """The section of the passage at an offset in the body, or of the last one before it; "" above the first."""
+        starts = [(start, passage.section) for passage in self.passages for start, _ in passage.spans]
+        return max((place for place in starts if place[0] <= offset), default=(0, ""))[1]
+
     def readable_by(self, roles: Roles) -> bool:
         return not roles.isdisjoint(self.audience)
 

@@ -62,34 +62,48 @@ class Trail(msgspec.Struct):
     """Articles only linked in earlier turns of the conversation, still readable: linkable, never shown."""
 
     def returns(self) -> list[tuple[ToolCall, ToolReturn]]:
-        return [(call, given) for call in self.calls for given in call.returns]
+        """A call that failed has read nothing."""
+        return [(call, given) for call in self.calls if call.error is None for given in call.returns]
+
+    def forms(self) -> dict[str, Form]:
+        """The strongest form of each found article, in the order of finding; FULL also when all parts were given.
+
+        A return without any text of the article (an empty body) has read nothing: TITLE."""
+        strongest: dict[str, Form] = {}
+        for _, given in self.returns():
+            form = given.form if self._has_text(given) else Form.TITLE
+            strongest[given.article_id] = max(form, strongest.get(given.article_id, Form.TITLE))
+        for article_id, form in strongest.items():
+            if form is Form.PART and self._covers_body(article_id):
+                strongest[article_id] = Form.FULL
+        return strongest
 
     def form(self, article_id: str) -> Form | None:
-        """The strongest form; FULL also when all parts were given. None: not found in this turn."""
-        forms = [given.form for _, given in self.returns() if given.article_id == article_id]
-        if not forms:
-            return None
-        if max(forms) is Form.PART and self._covers_body(article_id):
-            return Form.FULL
-        return max(forms)
+        """None: not found in this turn."""
+        return self.forms().get(article_id)
 
     def found(self) -> list[str]:
         """Ids in the order in which tools first returned them: the whitelist for links."""
         return list(dict.fromkeys(given.article_id for _, given in self.returns()))
 
     def read(self) -> list[str]:
-        return [article_id for article_id in self.found() if (self.form(article_id) or 0) >= Form.PASSAGE]
+        return [article_id for article_id, form in self.forms().items() if form >= Form.PASSAGE]
 
     def opened(self) -> list[str]:
         """In the order of the calls that opened them."""
+        forms = self.forms()
         order = [g.article_id for _, g in self.returns() if g.form >= Form.PART]
-        return [article_id for article_id in dict.fromkeys(order) if self.form(article_id) is Form.FULL]
+        return [article_id for article_id in dict.fromkeys(order) if forms[article_id] is Form.FULL]
 
     def given(self, article_id: str) -> list[Span]:
         """The places of the body that the model was given in this turn, merged and in order."""
         body = self.articles[article_id].body if article_id in self.articles else ""
         spans = [span for _, given in self.returns() if given.article_id == article_id for span in given.spans]
         return merge_spans(spans, body)
+
+    def _has_text(self, given: ToolReturn) -> bool:
+        article = self.articles.get(given.article_id)
+        return article is not None and any(article.body[start:end].strip() for start, end in given.spans)
 
     def _covers_body(self, article_id: str) -> bool:
         body = self.articles[article_id].body

@@ -1,0 +1,40 @@
+"""Gaps: real questions that no article answered, and why, known from the turn's own sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from refdesk.domain.conversation import Kind, Source, Status
+from refdesk.domain.trail import Trail
+
+Cause = Literal["nothing_found", "weak_evidence", "opened_but_silent", "missed", "restricted", "out_of_scope"]
+
+
+def is_gap(kind: Kind, status: Status, sources: Sequence[Source]) -> bool:
+    """A question that was refused, or answered with nothing read to show. Staff tests are the caller's matter."""
+    silent = status == "answered" and not any(source.show for source in sources)
+    return kind == "question" and (status == "insufficient" or silent)
+
+
+def gap_cause(
+    trail: Trail,
+    *,
+    hits: int,
+    restricted: bool = False,
+    missed_by: str | None = None,
+    out_of_scope: bool = False,
+) -> Cause:
+    """The most telling cause. `hits`: passages that ranking returned, packed or not.
+
+    Not visible in the turn itself: `restricted` (another role's article answers), `missed_by` (the article that a
+    repaired, translated or wider search finds), `out_of_scope` (far from the whole corpus, or a person said so)."""
+    if restricted:
+        return "restricted"
+    if missed_by is not None:
+        return "missed"
+    if out_of_scope:
+        return "out_of_scope"
+    if trail.opened():
+        return "opened_but_silent"
+    return "weak_evidence" if hits or trail.read() else "nothing_found"
