@@ -6,6 +6,7 @@ that ends early for a reply (performance.md, stack.md). Whatever is not a whole,
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import msgspec
@@ -35,7 +36,7 @@ from refdesk.adapters.anthropic_wire import (
 )
 from refdesk.domain.conversation import Usage
 from refdesk.errors import ModelFailure
-from refdesk.ports import ModelEvent, ModelReply, TextDelta, ToolInputDelta, ToolStarted, ToolUse
+from refdesk.ports import ModelEvent, ModelReply, ReplyProgress, TextDelta, ToolInputDelta, ToolStarted, ToolUse
 
 CUT_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
 """Stop reasons of a reply that is whole as a stream and cut as a text."""
@@ -211,6 +212,7 @@ class ReplyDecoder:
             names = (block.start.get("id"), block.start.get("name"))
             if not all(isinstance(name, str) and name for name in names):
                 raise invalid("a tool call has no id or no name")
+            batch.add(ReplyProgress(copy.copy(self._usage or Usage()), self._closed_blocks()))
             batch.add(ToolStarted(event.index, str(names[0]), str(names[1])))
         elif block.kind in ("text", "thinking") and (first := block.start.get(block.kind)):
             self._append(block, block.kind, str(first), batch)
@@ -275,8 +277,11 @@ class ReplyDecoder:
             raise invalid("it stopped in the middle")
         if self._stop_reason not in CUT_REASONS and not any(self._says_something(block) for block in self._blocks):
             raise invalid("it is empty")
-        content = tuple(shown for block in self._blocks if (shown := block.replay()) is not None)
-        return ModelReply(self._stop_reason, content, self._usage)
+        return ModelReply(self._stop_reason, self._closed_blocks(), self._usage)
+
+    def _closed_blocks(self) -> tuple[dict[str, Any], ...]:
+        closed = (block for block in self._blocks if block.index not in self._open)
+        return tuple(replay for block in closed if (replay := block.replay()) is not None)
 
     @staticmethod
     def _says_something(block: Block) -> bool:

@@ -1,0 +1,156 @@
+"""An HTTP server on loopback that sends what a test tells it to: the Messages API with any fault."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import struct
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Literal
+
+import msgspec
+
+from fake_model import Call, Reply, Say, Think
+
+EVENT_STREAM = {"content-type": "text/event-stream; charset=utf-8"}
+PING = b'event: ping\ndata: {"type": "ping"}\n\n'
+Ending = Literal["end", "cut", "reset", "silence", "pings"]
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """`ending` of the body. cut: without its last chunk; reset: by RST; silence, pings: not before the client goes."""
+
+    chunks: tuple[bytes, ...] = ()
+    status: int = 200
+    headers: dict[str, str] = msgspec.field(default_factory=lambda: dict(EVENT_STREAM))
+    ending: Ending = "end"
+    hold_head: bool = False
+    """Not even a status line is sent."""
+
+
+class ScriptedApi:
+    """One answer a request; the last one again and again."""
+
+    def __init__(self) -> None:
+        self.answers: list[Answer] = []
+        self.bodies: list[dict[str, Any]] = []
+        self.heads: list[str] = []
+        self.connections = 0
+        self.url = ""
+        self.idle = asyncio.Event()
+        self.busy = asyncio.Event()
+        """Set while an answer is being given; `idle` is its opposite."""
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            while True:
+                await self._read(reader)
+                answer = self.answers[min(len(self.bodies), len(self.answers)) - 1]
+                self.idle.clear()
+                self.busy.set()
+                try:
+                    if not await self._give(answer, reader, writer):
+                        break
+                finally:
+                    self.busy.clear()
+                    self.idle.set()
+        writer.close()
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        length = next(line for line in head.lower().split("\r\n") if line.startswith("content-length:"))
+        body = await reader.readexactly(int(length.partition(":")[2]))
+        self.heads.append(head)
+        self.bodies.append(json.loads(body))
+
+    async def _give(self, answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Whether the connection may serve another request."""
+        if not answer.hold_head:
+            headers = {**answer.headers, "transfer-encoding": "chunked"}
+            lines = [f"HTTP/1.1 {answer.status} Any", *(f"{name}: {value}" for name, value in headers.items())]
+            writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")
+            for chunk in answer.chunks:
+                writer.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+                await writer.drain()
+        if answer.ending == "end":
+            writer.write(b"0\r\n\r\n")
+            return True
+        if answer.ending == "reset":
+            await asyncio.sleep(0.02)  # what was sent must arrive first: a reset discards it
+            linger = struct.pack("ii", 1, 0)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            writer.transport.abort()
+        while answer.ending == "pings" and not reader.at_eof():
+            writer.write(b"%x\r\n%s\r\n" % (len(PING), PING))
+            await asyncio.sleep(0.01)
+        if answer.ending == "silence":
+            await reader.read()
+        return False
+
+
+@asynccontextmanager
+async def scripted_api(*answers: Answer) -> AsyncIterator[ScriptedApi]:
+    api = ScriptedApi()
+    api.answers = list(answers)
+    server = await asyncio.start_server(api.handle, "127.0.0.1", 0)
+    api.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    yield api
+    server.close()
+
+
+def event(data: dict[str, Any]) -> bytes:
+    return f"event: {data['type']}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
+
+
+def opening(input_tokens: int = 10) -> bytes:
+    usage = {"input_tokens": input_tokens, "output_tokens": 1}
+    return event({"type": "message_start", "message": {"type": "message", "model": "fake", "usage": usage}})
+
+
+def block(index: int, start: dict[str, Any], deltas: Sequence[dict[str, Any]]) -> bytes:
+    pieces = [event({"type": "content_block_delta", "index": index, "delta": delta}) for delta in deltas]
+    stop = event({"type": "content_block_stop", "index": index})
+    return event({"type": "content_block_start", "index": index, "content_block": start}) + b"".join(pieces) + stop
+
+
+def text(index: int, *pieces: str) -> bytes:
+    return block(index, {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces])
+
+
+def tool(index: int, *pieces: str, id: str = "toolu_1", name: str = "search") -> bytes:
+    start = {"type": "tool_use", "id": id, "name": name, "input": {}}
+    return block(index, start, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces])
+
+
+def thinking(index: int, words: str, signature: str) -> bytes:
+    deltas = [{"type": "thinking_delta", "thinking": words}, {"type": "signature_delta", "signature": signature}]
+    return block(index, {"type": "thinking", "thinking": "", "signature": ""}, deltas)
+
+
+def closing(stop_reason: str | None = "end_turn", output_tokens: int = 5) -> bytes:
+    delta = {"stop_reason": stop_reason, "stop_sequence": None}
+    end = event({"type": "message_delta", "delta": delta, "usage": {"output_tokens": output_tokens}})
+    return end + event({"type": "message_stop"})
+
+
+def error_event(kind: str, message: str = "said so") -> bytes:
+    return event({"type": "error", "error": {"type": kind, "message": message}})
+
+
+def answer_of(reply: Reply) -> Answer:
+    """The reply of the fake model as the API would send it."""
+    chunks = [opening(reply.input_tokens)]
+    for index, part in enumerate(reply.blocks):
+        if isinstance(part, Say):
+            chunks.append(text(index, *part.pieces))
+        elif isinstance(part, Think):
+            chunks.append(thinking(index, part.text, part.signature))
+        elif isinstance(part, Call):
+            chunks.append(tool(index, *part.pieces, id=part.id, name=part.name))
+    if reply.breaks == "silence":
+        return Answer(tuple(chunks), ending="silence")
+    ending = error_event("overloaded_error") if reply.breaks else closing(reply.stop_reason, reply.output_tokens)
+    return Answer((*chunks, ending))
