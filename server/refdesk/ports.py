@@ -91,11 +91,29 @@ class Embedder(Protocol):
     def embed_passages(self, texts: Sequence[str]) -> Any: ...
 
 
+class VectorRow(msgspec.Struct, frozen=True, gc=False):
+    """A text to be found by its vector. An index is built from all of them; the same text is embedded once."""
+
+    collection: str
+    """One for each distinct audience and encoder; letters, digits and `-`, 3 to 60 characters."""
+    encoder: str
+    """MULTILINGUAL or ENGLISH."""
+    row: int
+    """The caller's number for what the text belongs to; one row may have several texts, and one text several rows."""
+    text: str
+
+
+MULTILINGUAL, ENGLISH = "e5", "minilm"
+
+
 class VectorIndex(Protocol):
-    """Vectors of one finished generation, opened read-only."""
+    """Vectors of one finished generation, opened read-only. Everything raises DenseUnavailable and nothing else."""
 
     def query(self, collections: Sequence[str], vector: Any, limit: int) -> list[tuple[int, float]]:
-        """(passage row, cosine) best first, over the given collections."""
+        """(row, cosine) best first, over the given collections, which belong to one encoder. A row comes once."""
+
+    def cosines(self, collections: Sequence[str], vector: Any, rows: Sequence[int]) -> dict[int, float]:
+        """Exact cosines of given rows, such as those that words found; a row that is not there is left out."""
 
     def close(self) -> None: ...
 
@@ -135,6 +153,13 @@ class ToolUse(msgspec.Struct, frozen=True):
     input: dict[str, Any] | None
 
 
+class ReplyProgress(msgspec.Struct, frozen=True):
+    """Before a tool call begins: what a reply that is stopped half-way has used, and the blocks that were complete."""
+
+    usage: Usage
+    content: tuple[dict[str, Any], ...]
+
+
 class ModelReply(msgspec.Struct, frozen=True):
     """The end of a reply. `content` holds the blocks as they must be replayed to the API (thinking included)."""
 
@@ -143,7 +168,7 @@ class ModelReply(msgspec.Struct, frozen=True):
     usage: Usage
 
 
-ModelEvent = TextDelta | ToolStarted | ToolInputDelta | ToolUse | ModelReply
+ModelEvent = TextDelta | ToolStarted | ToolInputDelta | ToolUse | ReplyProgress | ModelReply
 
 
 class ChatModel(Protocol):
@@ -172,9 +197,9 @@ class TurnRow(msgspec.Struct, frozen=True):
 
 
 class ConversationStore(Protocol):
-    """Durable: a turn is stored before it is acknowledged. Raises StorageUnavailable when the database does not answer.
+    """Durable: a turn is stored before it is acknowledged. Raises StorageUnavailable when the database is down.
 
-    Every read that takes a visitor id gives None (or nothing) to a stranger exactly as for an id that does not exist."""
+    Every read that takes a visitor id gives None (or nothing) to a stranger, as for an id that does not exist."""
 
     async def add_visitor(self, visitor: Visitor, token_hash: bytes, created_at: str) -> None: ...
     async def visitor_by_token(self, token_hash: bytes) -> Visitor | None: ...

@@ -1,0 +1,136 @@
+"""The vectors of one finished generation in embedded Chroma, read-only. build_vectors.py writes them.
+
+Collections load when they are first asked: an English help centre keeps its multilingual one on disk until somebody
+asks in another language. Chroma answers with partial results where its files are gone, so counts are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import chromadb
+import msgspec
+import numpy as np
+from chromadb.config import Settings
+
+from refdesk.adapters import vector_slots
+from refdesk.adapters.vector_slots import Slots, VectorFile
+from refdesk.errors import DenseUnavailable
+
+MANIFEST = "vectors.json"
+ENOUGH = 0.5
+"""Share of the asked neighbours that must come back. The approximate search may miss one; a lost file loses most."""
+
+
+class CollectionFacts(msgspec.Struct, frozen=True):
+    model_id: str
+    dimensions: int
+    live: int
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """Written last: a folder without it is not an index."""
+
+    collections: dict[str, CollectionFacts]
+
+
+class _Collection:
+    def __init__(self, folder: Path, name: str, facts: CollectionFacts, client: Any) -> None:
+        self.facts = facts
+        self._chroma = client.get_collection(name, embedding_function=None)
+        self._slots: Slots = vector_slots.load(folder, name)
+        self._vectors = VectorFile(vector_slots.vector_path(folder, name), facts.dimensions)
+        if self._chroma.count() != facts.live or self._slots.live != facts.live:
+            raise DenseUnavailable(f"the vectors of {name} are not all there")
+
+    def query(self, vector: Any, limit: int) -> list[tuple[int, float]]:
+        expected = min(limit, self.facts.live)
+        found = self._chroma.query(query_embeddings=[vector], n_results=expected, include=["distances"])
+        slots, distances = found["ids"][0], found["distances"][0]
+        if len(slots) < ENOUGH * expected:
+            raise DenseUnavailable("the vector index has lost vectors")
+        hits = [
+            (row, 1.0 - distance)
+            for slot, distance in zip(map(int, slots), distances, strict=True)
+            for row in self._slots.rows(slot)
+        ]
+        if len({row for row, _ in hits}) == 0 < expected:
+            raise DenseUnavailable("the vector index returned unknown ids")
+        return hits
+
+    def cosines(self, vector: Any, rows: Sequence[int]) -> list[tuple[int, float]]:
+        pairs = self._slots.of_rows(rows)
+        if not len(pairs):
+            return []
+        cosines = self._vectors.read(pairs[:, 0].tolist()) @ vector
+        return list(zip(pairs[:, 1].tolist(), cosines.tolist(), strict=True))
+
+
+class ChromaVectors:
+    """ports.VectorIndex. Queries may come from several threads."""
+
+    def __init__(self, client: Any, collections: dict[str, _Collection]) -> None:
+        self._client, self._collections = client, collections
+
+    @classmethod
+    def open(cls, folder: Path) -> ChromaVectors:
+        """Raises DenseUnavailable where the folder is missing, damaged or not finished."""
+        client = None
+        try:
+            manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
+            client = open_client(folder)
+            facts = manifest.collections.items()
+            return cls(client, {name: _Collection(folder, name, fact, client) for name, fact in facts})
+        except Exception as error:  # Chroma's own errors have no common base
+            if client is not None:
+                client.close()
+            raise DenseUnavailable(f"the vector index cannot be opened: {error}") from error
+
+    @property
+    def collections(self) -> dict[str, CollectionFacts]:
+        return {name: collection.facts for name, collection in self._collections.items()}
+
+    def query(self, collections: Sequence[str], vector: Any, limit: int) -> list[tuple[int, float]]:
+        best: dict[int, float] = {}
+        for collection in self._asked(collections, vector):
+            for row, cosine in _guarded(collection.query, vector, limit):
+                best[row] = max(cosine, best.get(row, -1.0))
+        return sorted(best.items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
+
+    def cosines(self, collections: Sequence[str], vector: Any, rows: Sequence[int]) -> dict[int, float]:
+        best: dict[int, float] = {}
+        for collection in self._asked(collections, vector):
+            for row, cosine in _guarded(collection.cosines, vector, rows):
+                best[row] = max(cosine, best.get(row, -1.0))
+        return best
+
+    def _asked(self, names: Sequence[str], vector: Any) -> list[_Collection]:
+        unknown = [name for name in names if name not in self._collections]
+        if unknown:
+            raise DenseUnavailable(f"the vector index has no collection {unknown[0]}")
+        asked = [self._collections[name] for name in names]
+        if any(collection.facts.dimensions != np.shape(vector)[-1] for collection in asked):
+            raise DenseUnavailable("the question's vector has another dimension than the index")
+        return [collection for collection in asked if collection.facts.live]
+
+    def close(self) -> None:
+        self._collections = {}
+        self._client.close()
+
+
+def open_client(folder: Path) -> Any:
+    """Embedded, silent, deaf to the environment's `.env` file."""
+    settings = Settings(_env_file=None, anonymized_telemetry=False)  # type: ignore[call-arg]
+    return chromadb.PersistentClient(str(folder / "chroma"), settings)
+
+
+def _guarded(ask: Any, *arguments: Any) -> list[tuple[int, float]]:
+    try:
+        found: list[tuple[int, float]] = ask(*arguments)
+    except DenseUnavailable:
+        raise
+    except Exception as error:  # Chroma's own errors have no common base
+        raise DenseUnavailable(f"the vector index failed: {error}") from error
+    return found

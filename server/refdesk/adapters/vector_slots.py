@@ -1,0 +1,69 @@
+"""Which row a vector of a Chroma collection belongs to, and the vectors themselves for exact cosines.
+
+Chroma's id is a slot number. A slot is one text; its key is a hash of model and text. Rows may be renumbered from one
+generation to the next while slots stay, so a small change touches only the texts that changed.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+Keys: TypeAlias = NDArray[np.int64]
+DEAD = 0
+"""The key of a slot whose text is gone (vector_cache.vector_key gives no 0)."""
+
+
+class Slots(msgspec.Struct, frozen=True):
+    keys: Keys
+    """(slots,)"""
+    pairs: NDArray[np.int32]
+    """(pairs, 2): slot and row, ordered by slot. Dead slots are in no pair."""
+
+    @property
+    def live(self) -> int:
+        return int(np.count_nonzero(self.keys))
+
+    def rows(self, slot: int) -> list[int]:
+        start, end = np.searchsorted(self.pairs[:, 0], [slot, slot + 1])
+        found: list[int] = self.pairs[start:end, 1].tolist()
+        return found
+
+    def of_rows(self, rows: Sequence[int]) -> NDArray[np.int32]:
+        """The pairs of these rows."""
+        return self.pairs[np.isin(self.pairs[:, 1], np.asarray(rows, np.int32))]
+
+
+class VectorFile:
+    """Half floats, a record for each slot, read where they lie: nothing stays in memory."""
+
+    def __init__(self, path: Path, dimensions: int) -> None:
+        self._size = 2 * dimensions
+        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, self._file)
+
+    def read(self, slots: Sequence[int]) -> NDArray[np.float32]:
+        """(slots, dimensions). Raises OSError, ValueError."""
+        found = b"".join(os.pread(self._file, self._size, self._size * slot) for slot in slots)
+        return np.frombuffer(found, np.float16).reshape(len(slots), -1).astype(np.float32)
+
+
+def save(folder: Path, collection: str, slots: Slots) -> None:
+    np.savez(folder / f"{collection}.npz", keys=slots.keys, pairs=slots.pairs)
+
+
+def load(folder: Path, collection: str) -> Slots:
+    """Raises OSError, ValueError, KeyError, zipfile.BadZipFile."""
+    with np.load(folder / f"{collection}.npz", allow_pickle=False) as arrays:
+        return Slots(arrays["keys"], arrays["pairs"])
+
+
+def vector_path(folder: Path, collection: str) -> Path:
+    return folder / f"{collection}.f16"
