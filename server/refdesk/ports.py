@@ -70,6 +70,13 @@ class Snapshot(Protocol):
     ) -> SearchResult:
         """Passages, best first; access is decided before ranking. `language` filters; None: any (variants folded)."""
 
+    def evidence_score(self, signals: dict[str, float]) -> float:
+        """Of one passage, from its signals and those of its query, with the weights of this generation."""
+
+    @property
+    def threshold(self) -> float:
+        """The evidence score from which on the gate lets a question pass; set for each generation."""
+
     def measure(self, question: str, passages: Sequence[tuple[Article, Passage]]) -> list[dict[str, float]]:
         """The lexical gate signals of the question against given passages (carried-over ones)."""
 

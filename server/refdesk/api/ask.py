@@ -1,0 +1,179 @@
+"""Asking: the question comes in, the turn goes out, as JSON or as events; both are the same turn."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, Response, get, post
+from litestar.exceptions import NotFoundException
+from litestar.params import Parameter
+from litestar.response import Stream
+
+from refdesk.api import sse
+from refdesk.api.auth import bearer, open_session, required_visitor, verify_identity, visitor_of
+from refdesk.api.limits import SESSIONS_PER_ADDRESS, TURNS_PER_ADDRESS, TURNS_PER_VISITOR, client_key
+from refdesk.api.schemas import (
+    MAX_QUESTION,
+    AskedTurn,
+    AskRequest,
+    SessionRequest,
+    SessionResponse,
+    checked_text,
+    storable,
+)
+from refdesk.api.services import Services, services_of
+from refdesk.assistant.asking import Ask
+from refdesk.assistant.runs import TurnRun
+from refdesk.domain.conversation import Turn, Visitor
+from refdesk.domain.events import TurnEvent
+from refdesk.errors import RequestError
+
+MAX_IDEMPOTENCY_KEY = 200
+MAX_PAGE_TEXT = 2_000
+
+
+def address_of(request: Request[Any, Any, Any]) -> str:
+    return client_key(request.client.host if request.client else "unknown")
+
+
+def require_json(request: Request[Any, Any, Any]) -> None:
+    """A text/plain body would be parsed as JSON all the same, and needs no preflight from a foreign page."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise RequestError(415, "unsupported_media_type", "Send the body as `Content-Type: application/json`.")
+
+
+def wants_events(request: Request[Any, Any, Any]) -> bool:
+    return "text/event-stream" in request.headers.get("accept", "").lower()
+
+
+@post("/v1/session", status_code=201)
+async def session(request: Request[Any, Any, Any], data: SessionRequest) -> SessionResponse:
+    """Opens a visitor session: anonymous, or for the person whom the customer's backend vouches for."""
+    require_json(request)
+    services = services_of(request)
+    services.limiter.check(SESSIONS_PER_ADDRESS, address_of(request))
+    claims = None
+    if data.identity is not None:
+        centre = services.retriever.current().centre
+        claims = verify_identity(data.identity, services.settings.identity_secrets, centre, services.clock.now())
+    _, token = await open_session(services, claims)
+    return SessionResponse(token=token)
+
+
+@post("/v1/ask", status_code=200, raises=[NotFoundException])
+async def ask(request: Request[Any, Any, Any], data: AskRequest) -> Response[AskedTurn] | Stream:
+    """Asks. `Accept: text/event-stream` gives the turn as events, anything else as JSON once it is done."""
+    require_json(request)
+    services = services_of(request)
+    question = checked_text(data.question, "question", MAX_QUESTION)
+    page = page_of(data)
+    key = idempotency_key(request)
+    visitor, token = await asking_visitor(request, services, data.conversation_id)
+    services.limiter.check(TURNS_PER_ADDRESS, address_of(request))
+    services.limiter.check(TURNS_PER_VISITOR, visitor.id)
+    asked = Ask(
+        question=question,
+        visitor=visitor,
+        conversation_id=data.conversation_id,
+        locale=(data.locale or "")[:35],
+        page=page,
+        idempotency=(key, body_hash(data)) if key else None,
+    )
+    run = await services.assistant.start(asked)
+    if wants_events(request):
+        return sse.stream(sse.follow(run, 0, services.settings.heartbeat_seconds, token))
+    await run.finished()
+    return turn_response(run, token)
+
+
+def turn_response(run: TurnRun, token: str | None) -> Any:
+    if run.error is not None:
+        raise run.error
+    assert run.turn is not None
+    body = msgspec.json.encode(run.turn)
+    if token is not None:
+        body = b'{"token":' + msgspec.json.encode(token) + b"," + body[1:]
+    return Response(body, media_type="application/json")
+
+
+def page_of(data: AskRequest) -> dict[str, str]:
+    if data.page is None:
+        return {}
+    given = {"url": data.page.url, "title": data.page.title}
+    return {name: storable(text, f"page.{name}")[:MAX_PAGE_TEXT] for name, text in given.items() if text.strip()}
+
+
+def idempotency_key(request: Request[Any, Any, Any]) -> str | None:
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return None
+    if not key.strip() or len(key) > MAX_IDEMPOTENCY_KEY or not key.isascii() or not key.isprintable():
+        detail = f"`Idempotency-Key` must have 1 to {MAX_IDEMPOTENCY_KEY} printable ASCII characters."
+        raise RequestError(400, "idempotency_key_invalid", detail, field="Idempotency-Key")
+    if bearer(request) is None:
+        detail = "`Idempotency-Key` needs a session token: open a session first."
+        raise RequestError(400, "idempotency_needs_token", detail, field="Idempotency-Key")
+    return key
+
+
+def body_hash(data: AskRequest) -> str:
+    return hashlib.sha256(msgspec.json.encode(data)).hexdigest()
+
+
+async def asking_visitor(
+    request: Request[Any, Any, Any], services: Services, conversation_id: str | None
+) -> tuple[Visitor, str | None]:
+    """The visitor, and the token of a session that this request opens. No token gives no access to a conversation."""
+    visitor = await visitor_of(request)
+    if visitor is not None:
+        return visitor, None
+    if conversation_id is not None:
+        raise no_conversation()
+    services.limiter.check(SESSIONS_PER_ADDRESS, address_of(request))
+    return await open_session(services)
+
+
+def no_conversation() -> RequestError:
+    return RequestError(404, "conversation_not_found", "There is no such conversation.")
+
+
+def no_turn() -> RequestError:
+    return RequestError(404, "turn_not_found", "There is no such turn.")
+
+
+@get("/v1/turns/{turn_id:str}/events")
+async def events(
+    request: Request[Any, Any, Any],
+    turn_id: str,
+    last_event_id: Annotated[str | None, Parameter(header="Last-Event-ID", required=False)] = None,
+) -> Stream:
+    """Replays what came after `Last-Event-ID`, then goes on live. A turn that ended over ten minutes ago gives `done`."""
+    services = services_of(request)
+    visitor = await required_visitor(request)
+    after = int(last_event_id) if last_event_id and last_event_id.isascii() and last_event_id.isdigit() else 0
+    run = services.runs.get(turn_id)
+    if run is not None and run.visitor_id == visitor.id:
+        return sse.stream(sse.follow(run, after, services.settings.heartbeat_seconds))
+    stored = await services.store.turn(turn_id, visitor.id)
+    if stored is None:
+        raise no_turn()
+    done = TurnEvent(number=after + 1, name="done", data=msgspec.json.encode(stored.turn))
+    return sse.stream(sse.replay([done]))
+
+
+@post("/v1/turns/{turn_id:str}/stop", status_code=200)
+async def stop(request: Request[Any, Any, Any], turn_id: str) -> Turn:
+    """Stops a running turn, the model call included, and gives the turn as it then is."""
+    services = services_of(request)
+    visitor = await required_visitor(request)
+    run = services.runs.get(turn_id)
+    if run is not None and run.visitor_id == visitor.id:
+        services.runs.stop(run)
+        await run.finished()
+    stored = await services.store.turn(turn_id, visitor.id)
+    if stored is None:
+        raise no_turn()
+    return stored.turn

@@ -1,0 +1,119 @@
+"""Pages for people: the plain page on which one can ask, an article, and health for machines."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from litestar import Request, Response, get
+from litestar.response import Response as PlainResponse
+
+from refdesk.api.reading import roles_of_request
+from refdesk.api.services import services_of
+from refdesk.errors import RequestError
+
+STATIC = {"ask.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
+
+
+def page(title: str, body: str, *, language: str = "en", script: str = "") -> Response[str]:
+    direction = "rtl" if language in ("ar", "he", "fa", "ur") else "ltr"
+    tag = f'<script src="/static/{script}" defer></script>' if script else ""
+    html = (
+        f'<!doctype html><html lang="{escape(language)}" dir="{direction}"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
+        f'<link rel="stylesheet" href="/static/page.css">{tag}</head><body>{body}</body></html>'
+    )
+    return PlainResponse(html, media_type="text/html; charset=utf-8")
+
+
+@get("/", include_in_schema=False)
+async def home(request: Request[Any, Any, Any]) -> Response[str]:
+    services = services_of(request)
+    snapshot = services.retriever.current()
+    centre, language = snapshot.centre, snapshot.centre.default_language
+    starters = "".join(
+        f'<li><button type="button" class="starter">{escape(question)}</button></li>'
+        for question in centre.starter_questions.get(language, [])
+    )
+    name = escape(centre.name)
+    body = (
+        f"<main><h1>{name}</h1><p>{escape(services.assistant.phrase('disclosure', language, centre))}</p>"
+        '<form id="ask"><label for="question">Your question</label>'
+        '<input id="question" name="question" maxlength="2000" required autocomplete="off">'
+        f'<button type="submit">Ask</button></form><ul class="starters">{starters}</ul>'
+        '<div id="log" role="log" aria-live="polite"></div>'
+        "<noscript><p>Asking here needs JavaScript. The articles can be read without it: "
+        '<a href="/articles">all articles</a>.</p></noscript>'
+        '<p><a href="/articles">All articles</a></p></main>'
+    )
+    return page(centre.name, body, language=language, script="ask.js")
+
+
+@get("/articles", include_in_schema=False)
+async def article_index(request: Request[Any, Any, Any]) -> Response[str]:
+    snapshot = services_of(request).retriever.current()
+    listed = snapshot.articles(await roles_of_request(request))
+    items = "".join(
+        f'<li lang="{escape(article.language)}"><a href="{escape(article.url)}">{escape(article.title)}</a></li>'
+        for article in listed
+        if article.url
+    )
+    name = escape(snapshot.centre.name)
+    body = f'<main><p><a href="/">{name}</a></p><h1>Articles</h1><ul>{items}</ul></main>'
+    return page(snapshot.centre.name, body, language=snapshot.centre.default_language)
+
+
+@get("/articles/{article_id:str}", include_in_schema=False)
+async def article_page(request: Request[Any, Any, Any], article_id: str) -> Response[str]:
+    services, roles = services_of(request), await roles_of_request(request)
+    snapshot = services.retriever.current()
+    article = snapshot.article(article_id, roles)
+    if article is None or article.visibility == "title":
+        raise RequestError(404, "article_not_found", "There is no such article.")
+    heading = "" if article.body.lstrip().startswith("# ") else f"<h1>{escape(article.title)}</h1>"
+    updated = f'<p class="updated"><time>{escape(article.updated)}</time></p>' if article.updated else ""
+    body = (
+        f'<main><p><a href="/">{escape(snapshot.centre.name)}</a></p><article>{heading}{updated}'
+        f"{services.syncing.article_html(article, roles)}</article></main>"
+    )
+    return page(article.title, body, language=article.language)
+
+
+@get("/media/{path:path}", include_in_schema=False)
+async def media(request: Request[Any, Any, Any], path: str) -> Response[bytes]:
+    """An image of the corpus folder, if an article that the visitor may read shows it."""
+    found = services_of(request).syncing.image(path.lstrip("/"), await roles_of_request(request))
+    if found is None:
+        raise RequestError(404, "not_found", "There is nothing at this address.")
+    content, kind = found
+    sandbox = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+    return Response(content, media_type=kind, headers=sandbox)
+
+
+@get("/static/{name:str}", include_in_schema=False)
+async def static(name: str) -> Response[bytes]:
+    if name not in STATIC:
+        raise RequestError(404, "not_found", "There is nothing at this address.")
+    content = files("refdesk.api").joinpath("static", name).read_bytes()
+    return Response(content, media_type=STATIC[name], headers={"Cache-Control": "public, max-age=300"})
+
+
+@get("/health/live")
+async def live() -> dict[str, str]:
+    return {"status": "ok"}
+
+
+@get("/health/ready")
+async def ready(request: Request[Any, Any, Any]) -> Response[dict[str, Any]]:
+    """Database, index and corpus. `dense` says whether the vectors serve yet; lexical search serves meanwhile."""
+    services = services_of(request)
+    state = services.syncing.readiness()
+    try:
+        await services.store.ping()
+        database = "ok"
+    except Exception:  # whatever is wrong with the database, the answer is "not ready"
+        database = "unavailable"
+    good = database == "ok" and state["corpus"] == "ok" and not services.runs.closing
+    body = {"status": "ok" if good else "unavailable", "database": database, **state}
+    return Response(body, status_code=200 if good else 503, headers={} if good else {"Retry-After": "5"})

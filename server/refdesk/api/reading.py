@@ -1,0 +1,161 @@
+"""Reading: a visitor's conversations and turns, and the articles they may see."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from litestar import Request, delete, get, put
+from litestar.params import Parameter
+
+from refdesk.api.ask import no_conversation, no_turn, require_json
+from refdesk.api.auth import bearer, is_staff_key, required_visitor, visitor_of
+from refdesk.api.schemas import (
+    ArticleList,
+    ArticleResponse,
+    ArticleSummary,
+    ConversationResponse,
+    FeedbackRequest,
+    FoundPassage,
+    SearchResponse,
+    checked_text,
+    storable,
+)
+from refdesk.api.services import services_of
+from refdesk.domain.articles import ANONYMOUS, Article, Roles
+from refdesk.domain.conversation import Feedback, Turn
+from refdesk.errors import RequestError
+from refdesk.ports import Hit
+
+PAGE = 100
+MAX_COMMENT = 2_000
+MAX_QUERY = 500
+EXCERPT = 300
+
+
+@get("/v1/conversations/{conversation_id:str}")
+async def conversation(request: Request[Any, Any, Any], conversation_id: str) -> ConversationResponse:
+    store = services_of(request).store
+    visitor = await required_visitor(request)
+    found = await store.conversation(conversation_id, visitor.id)
+    if found is None:
+        raise no_conversation()
+    turns = await store.turns(conversation_id)
+    return ConversationResponse(id=found.id, created_at=found.created_at, turns=[stored.turn for stored in turns])
+
+
+@delete("/v1/conversations/{conversation_id:str}", status_code=204)
+async def erase(request: Request[Any, Any, Any], conversation_id: str) -> None:
+    services = services_of(request)
+    visitor = await required_visitor(request)
+    if not await services.store.delete_conversation(conversation_id, visitor.id):
+        raise no_conversation()
+
+
+@get("/v1/turns/{turn_id:str}")
+async def turn(request: Request[Any, Any, Any], turn_id: str) -> Turn:
+    visitor = await required_visitor(request)
+    stored = await services_of(request).store.turn(turn_id, visitor.id)
+    if stored is None:
+        raise no_turn()
+    return stored.turn
+
+
+@put("/v1/turns/{turn_id:str}/feedback")
+async def feedback(request: Request[Any, Any, Any], turn_id: str, data: FeedbackRequest) -> Feedback:
+    """Up or down with a comment; may be changed."""
+    require_json(request)
+    visitor = await required_visitor(request)
+    comment = storable(data.comment.strip(), "comment")
+    if len(comment) > MAX_COMMENT:
+        raise RequestError(400, "comment_too_long", f"`comment` may have {MAX_COMMENT} characters.", field="comment")
+    given = Feedback(rating=data.rating, comment=comment)
+    if not await services_of(request).store.set_feedback(turn_id, visitor.id, given):
+        raise no_turn()
+    return given
+
+
+async def roles_of_request(request: Request[Any, Any, Any]) -> Roles:
+    visitor = await visitor_of(request)
+    return ANONYMOUS if visitor is None else frozenset(visitor.roles)
+
+
+def summary(article: Article) -> ArticleSummary:
+    return ArticleSummary(
+        id=article.id,
+        title=article.title,
+        url=article.url,
+        category=article.category,
+        language=article.language,
+        updated_at=article.updated,
+    )
+
+
+@get("/v1/articles")
+async def articles(
+    request: Request[Any, Any, Any],
+    category: Annotated[str | None, Parameter(max_length=200, required=False)] = None,
+    language: Annotated[str | None, Parameter(max_length=35, required=False)] = None,
+    cursor: Annotated[str | None, Parameter(pattern=r"^[0-9]{1,8}$", required=False)] = None,
+) -> ArticleList:
+    """Titles the visitor may see; with `language`, of each family of translations the variant in it, else the original."""
+    roles = await roles_of_request(request)
+    found = services_of(request).retriever.current().articles(roles, language=language, category=category)
+    start = int(cursor or 0)
+    more = start + PAGE < len(found)
+    return ArticleList(
+        articles=[summary(article) for article in found[start : start + PAGE]],
+        total=len(found),
+        next_cursor=str(start + PAGE) if more else None,
+    )
+
+
+@get("/v1/articles/{article_id:str}")
+async def article(request: Request[Any, Any, Any], article_id: str) -> ArticleResponse:
+    roles = await roles_of_request(request)
+    services = services_of(request)
+    found = services.retriever.current().article(article_id, roles)
+    if found is None or found.visibility == "title":
+        raise RequestError(404, "article_not_found", "There is no such article.")
+    return ArticleResponse(
+        id=found.id,
+        title=found.title,
+        url=found.url,
+        category=found.category,
+        language=found.language,
+        updated_at=found.updated,
+        version=found.version,
+        body=found.body,
+        html=services.syncing.article_html(found, roles),
+    )
+
+
+@get("/v1/search")
+async def search(
+    request: Request[Any, Any, Any],
+    query: Annotated[str, Parameter(query="q", min_length=1)],
+) -> SearchResponse:
+    """Passages, best first. Staff also get the figures behind the order."""
+    roles = await roles_of_request(request)
+    services = services_of(request)
+    text = checked_text(query, "q", MAX_QUERY)
+    result = await services.retriever.current().search(text, roles)
+    explained = is_staff_key(bearer(request), services)
+    return SearchResponse(
+        passages=[found_passage(hit, explained=explained) for hit in result.hits],
+        searched=list(result.searched),
+    )
+
+
+def found_passage(hit: Hit, *, explained: bool) -> FoundPassage:
+    article = hit.article
+    return FoundPassage(
+        id=article.id,
+        title=article.title,
+        url=article.url,
+        section=hit.passage.section,
+        excerpt=hit.text.strip()[:EXCERPT],
+        language=article.language,
+        updated_at=article.updated,
+        score=round(hit.score, 4) if explained else None,
+        signals=hit.signals if explained else {},
+    )

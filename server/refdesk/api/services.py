@@ -1,0 +1,48 @@
+"""What the handlers work with; put together once by the composition root and kept in the application's state."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+from litestar import Request
+
+from refdesk.api.limits import Limiter
+from refdesk.assistant.asking import Assistant
+from refdesk.assistant.runs import TurnRuns
+from refdesk.domain.articles import Article, Roles
+from refdesk.ports import Clock, ConversationStore, Retriever
+from refdesk.settings import Settings
+
+
+class Syncing(Protocol):
+    """The corpus as the console drives it."""
+
+    async def sync(self, *, force: bool = False) -> dict[str, Any]:
+        """Runs a sync (or joins the one that runs) and gives its report, once readers see the result."""
+
+    def last_report(self) -> dict[str, Any] | None: ...
+    def readiness(self) -> dict[str, Any]:
+        """Index state for /health/ready: generation, articles, whether dense retrieval serves yet."""
+
+    def image(self, path: str, roles: Roles) -> tuple[bytes, str] | None:
+        """An image of the corpus folder that an article uses: content and media type."""
+
+    def article_html(self, article: Article, roles: Roles) -> str:
+        """The body as sanitised HTML; links to articles the roles may not read are plain text."""
+
+
+class Services(msgspec.Struct, kw_only=True):
+    settings: Settings
+    clock: Clock
+    store: ConversationStore
+    retriever: Retriever
+    runs: TurnRuns
+    assistant: Assistant
+    syncing: Syncing
+    limiter: Limiter
+
+
+def services_of(request: Request[Any, Any, Any]) -> Services:
+    services: Services = request.app.state.services
+    return services

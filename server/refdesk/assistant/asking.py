@@ -1,0 +1,269 @@
+"""One question from beginning to end: who may see what, retrieve, gate, model loop, derive, store, send."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from datetime import UTC, datetime
+from functools import partial
+
+import structlog
+
+from refdesk.assistant import outcome, prompts
+from refdesk.assistant.draft import AnswerDraft
+from refdesk.assistant.gathering import gather, messages_for, settle_kind, settle_language
+from refdesk.assistant.links import new_resolver
+from refdesk.assistant.phrases import phrase
+from refdesk.assistant.replies import catalogue_reply, smalltalk_reply
+from refdesk.assistant.runs import TurnRun, TurnRuns
+from refdesk.assistant.turn import Limits, LoopEnd, TurnLoop
+from refdesk.assistant.work import Ask, TurnWork
+from refdesk.domain.articles import HelpCentre
+from refdesk.domain.conversation import StoredTurn, Turn, TurnTrail
+from refdesk.domain.trail import Form, ToolCall, ToolReturn
+from refdesk.errors import RefdeskError, RequestError, StorageUnavailable
+from refdesk.ports import ChatModel, Clock, ConversationStore, Retriever, TurnRow
+
+log = structlog.get_logger()
+
+EARLIER_TURNS = 10
+STORE_TRIES = 3
+
+
+class Assistant:
+    """Answers questions. `model` None: not configured, evidence only."""
+
+    def __init__(
+        self,
+        *,
+        retriever: Retriever,
+        store: ConversationStore,
+        model: ChatModel | None,
+        runs: TurnRuns,
+        clock: Clock,
+        limits: Limits,
+        persona: str = "",
+    ) -> None:
+        self._retriever, self._store, self._model, self._runs = retriever, store, model, runs
+        self._clock, self._limits, self._persona = clock, limits, persona
+
+    def phrase(self, name: str, language: str, centre: HelpCentre) -> str:
+        return phrase(name, language, centre)
+
+    async def start(self, ask: Ask) -> TurnRun:
+        """Stores the question, then lets the turn run as a task of the application. Raises RequestError."""
+        if self._runs.closing:
+            raise RequestError(503, "stopping", "The server is stopping; try again.", retry_after=5)
+        turn = Turn(
+            id="t_" + secrets.token_urlsafe(16),
+            conversation_id=ask.conversation_id or "c_" + secrets.token_urlsafe(16),
+            created_at=self._now(),
+            question=ask.question,
+        )
+        row = TurnRow(
+            turn_id=turn.id,
+            conversation_id=turn.conversation_id,
+            visitor_id=ask.visitor.id,
+            question=turn.question,
+            created_at=turn.created_at,
+            new_conversation=ask.conversation_id is None,
+            idempotency=ask.idempotency,
+        )
+        before = await self._store.begin_turn(row)
+        if before is not None:
+            return ended_run(before.turn, ask.visitor.id)
+        run = TurnRun(turn.id, turn.conversation_id, ask.visitor.id)
+        run.emit("accepted", {"turn_id": turn.id, "conversation_id": turn.conversation_id})
+        return self._runs.start(run, partial(self._own, ask, turn))
+
+    async def _own(self, ask: Ask, turn: Turn, run: TurnRun) -> None:
+        """The whole life of a turn. Whatever happens it ends stored and with one last event."""
+        session = TurnSession(self._model, self._persona, ask, turn, run)
+        run.begun = True
+        try:
+            if run.stop_cause is not None:
+                raise asyncio.CancelledError
+            earlier = await self._earlier(ask)
+            record = await session.answer(self._retriever, earlier, self._limits)
+        except asyncio.CancelledError:
+            record = session.stop()
+        except Exception as error:
+            record = self._failed(turn, run, error)
+        run.finishing = True
+        await self._finish(run, turn, record)
+
+    async def _earlier(self, ask: Ask) -> list[StoredTurn]:
+        if ask.conversation_id is None:
+            return []
+        stored = await self._store.turns(ask.conversation_id, last=EARLIER_TURNS + 1)
+        return [item for item in stored if item.turn.status != "running"][-EARLIER_TURNS:]
+
+    def _failed(self, turn: Turn, run: TurnRun, error: Exception) -> TurnTrail:
+        """A fault of ours is an error, never a refusal: nothing of it may look like an answer."""
+        known = isinstance(error, RefdeskError)
+        log.error("turn failed", turn_id=turn.id, error=type(error).__name__, exc_info=None if known else error)
+        run.error = error if isinstance(error, RefdeskError) else RequestError(500, "turn_failed", "The turn failed.")
+        turn.status, turn.answer, turn.answer_html, turn.sources, turn.claims = "failed", "", "", (), ()
+        return TurnTrail(reason="error")
+
+    async def _finish(self, run: TurnRun, turn: Turn, record: TurnTrail) -> None:
+        """Stored first, then sent: a client never holds a turn that the store does not have."""
+        stored = await self._stored(turn, record)
+        if not stored and run.error is None:
+            run.error = StorageUnavailable("the turn could not be stored")
+        self._log(turn, record)
+        run.turn = turn
+        if run.error is not None:
+            code = run.error.code if isinstance(run.error, RequestError) else "storage_unavailable"
+            status = run.error.status if isinstance(run.error, RequestError) else 503
+            run.emit("error", {"type": "about:blank", "title": "Turn failed", "status": status, "code": code})
+            return
+        run.emit_done(turn)
+
+    async def _stored(self, turn: Turn, record: TurnTrail) -> bool:
+        for attempt in range(STORE_TRIES):
+            try:
+                await self._store.finish_turn(turn, record)
+                return True
+            except StorageUnavailable as error:
+                log.error("turn not stored", turn_id=turn.id, attempt=attempt + 1, error=str(error))
+                await asyncio.sleep(0.2 * (attempt + 1))
+        return False
+
+    def _log(self, turn: Turn, record: TurnTrail) -> None:
+        """The validation record: ids, versions, verdicts, reasons, timings, tokens; no text of anybody."""
+        log.info(
+            "turn",
+            turn_id=turn.id,
+            conversation_id=turn.conversation_id,
+            kind=turn.kind,
+            language=turn.language,
+            status=turn.status,
+            grounded=turn.grounded,
+            verification=turn.verification,
+            truncated=turn.truncated,
+            model_error=turn.model_error,
+            reason=record.reason,
+            gap_cause=record.gap_cause,
+            sources=[{"id": s.id, "version": s.version, "basis": s.basis, "show": s.show} for s in turn.sources],
+            claims=[{"source_id": c.source_id, "kind": c.kind, "match": c.match} for c in turn.claims],
+            claims_rejected=[{"source_id": short(c.source_id), "kind": short(c.kind)} for c in record.claims_rejected],
+            links_dropped=len(record.links_dropped),
+            generation=record.generation,
+            signals=record.signals,
+            model=record.usage.model,
+            model_calls=record.usage.calls,
+            tokens={"input": record.usage.input_tokens, "output": record.usage.output_tokens,
+                    "cache_read": record.usage.cache_read_tokens, "cache_write": record.usage.cache_write_tokens},
+            timings=record.timings,
+        )  # fmt: skip
+
+    def _now(self) -> str:
+        moment = datetime.fromtimestamp(self._clock.now(), UTC)
+        return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class TurnSession:
+    """One turn while it runs: what must be known to end it well at any moment."""
+
+    def __init__(self, model: ChatModel | None, persona: str, ask: Ask, turn: Turn, run: TurnRun) -> None:
+        self._model, self._persona, self._ask, self._turn, self._run = model, persona, ask, turn, run
+        self._work: TurnWork | None = None
+        self._loop: TurnLoop | None = None
+
+    async def answer(self, retriever: Retriever, earlier: list[StoredTurn], limits: Limits) -> TurnTrail:
+        deadline = asyncio.get_running_loop().time() + limits.seconds
+        snapshot = retriever.current()
+        seen = settle_language(self._turn, self._ask, snapshot, earlier)
+        settle_kind(self._turn)
+        work = self._work = TurnWork(self._ask, self._turn, snapshot, earlier, limits)
+        if work.kind == "question":
+            decision = await gather(work, seen)
+            self._step(work.trail.calls[-1])
+            if not decision.passes:
+                outcome.finish_refusal(work, decision.reason or "low_coverage")
+                return work.record
+        if self._model is None:
+            self._without_model(work, "not_configured")
+        else:
+            await self._with_model(work, self._model, deadline)
+        return work.record
+
+    async def _with_model(self, work: TurnWork, model: ChatModel, deadline: float) -> None:
+        system = prompts.system_prompt(work.snapshot.centre, self._persona)
+        loop = self._loop = TurnLoop(
+            model, work.toolbox, work.limits, deadline, new_draft=partial(self._draft, work), on_tool=self._step
+        )
+        end = await loop.run(system, messages_for(work, system))
+        work.record.usage = loop.usage
+        work.time("model_ms")
+        self._conclude(work, end)
+
+    def _conclude(self, work: TurnWork, end: LoopEnd) -> None:
+        work.turn.truncated = end.truncated
+        if end.failure is not None:
+            log.warning("model failed", turn_id=self._turn.id, model_error=end.failure.kind, hint=end.failure.hint)
+            self._without_model(work, end.failure.kind)
+        elif end.draft is not None and end.draft.withheld:
+            outcome.finish_evidence(work, "unverified", end.draft)
+        elif end.draft is not None:
+            outcome.finish_answer(work, end.draft, end)
+
+    def _without_model(self, work: TurnWork, model_error: str) -> None:
+        """Small talk and the catalogue need no model; anything else gets evidence, marked as not an answer."""
+        turn, centre = work.turn, work.snapshot.centre
+        if turn.kind == "smalltalk":
+            reply = smalltalk_reply(turn.question, turn.language, centre)
+            self._run.delta(reply)
+            outcome.finish_fixed(work, reply, [])
+        elif turn.kind == "catalogue":
+            self._catalogue(work)
+        else:
+            outcome.finish_evidence(work, model_error, self._loop.draft if self._loop else None)
+
+    def _catalogue(self, work: TurnWork) -> None:
+        """The application lists the titles itself, through the same trail and the same resolver as a model's answer."""
+        listed = work.snapshot.articles(work.roles, language=work.turn.language)
+        call = work.toolbox.begin("list_articles", {}, by="application")
+        work.toolbox.record(call, [(a, ToolReturn(article_id=a.id, form=Form.TITLE)) for a in listed])
+        resolver = new_resolver(work)
+        text = resolver.feed(catalogue_reply(listed, work.turn.language, work.snapshot.centre))
+        text += resolver.finish()
+        self._run.delta(text)
+        outcome.finish_fixed(work, text, resolver.citations)
+
+    def _draft(self, work: TurnWork, stated_before: bool) -> AnswerDraft:
+        return AnswerDraft(work.trail, lambda: new_resolver(work), self._run.delta, stated_before=stated_before)
+
+    def _step(self, call: ToolCall) -> None:
+        """What is searched or read, as the visitor may see it; a call that failed has found nothing to tell of."""
+        if call.error is not None or self._work is None:
+            return
+        articles = self._work.trail.articles
+        found = {g.article_id: {"id": g.article_id, "title": articles[g.article_id].title, "form": g.form.label}
+                 for g in call.returns}  # fmt: skip
+        self._run.emit("step", {"tool": call.tool, "input": call.input, "articles": list(found.values())})
+
+    def stop(self) -> TurnTrail:
+        """The visitor stopped the turn, or the server is going down."""
+        cause = self._run.stop_cause or "interrupted"
+        if self._work is None:
+            self._turn.status = cause
+            return TurnTrail()
+        outcome.finish_stopped(self._work, self._loop.draft if self._loop else None, cause)
+        if self._loop is not None:
+            self._work.record.usage = self._loop.usage
+        return self._work.record
+
+
+def ended_run(turn: Turn, visitor_id: str) -> TurnRun:
+    """A turn that was answered before, as a run that has ended: for a repeated Idempotency-Key."""
+    run = TurnRun(turn.id, turn.conversation_id, visitor_id)
+    run.emit("accepted", {"turn_id": turn.id, "conversation_id": turn.conversation_id})
+    run.turn = turn
+    run.emit_done(turn)
+    return run
+
+
+def short(text: str | None) -> str | None:
+    return text if text is None else text[:80]
