@@ -39,12 +39,14 @@ class ScriptedApi:
         self.heads: list[str] = []
         self.connections = 0
         self.url = ""
+        self._open: dict[Any, asyncio.StreamWriter] = {}
         self.idle = asyncio.Event()
         self.busy = asyncio.Event()
         """Set while an answer is being given; `idle` is its opposite."""
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self._open[asyncio.current_task()] = writer
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             while True:
                 await self._read(reader)
@@ -58,6 +60,13 @@ class ScriptedApi:
                     self.busy.clear()
                     self.idle.set()
         writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+
+    async def close(self) -> None:
+        for writer in self._open.values():
+            writer.close()
+        await asyncio.gather(*self._open)
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
@@ -99,6 +108,7 @@ async def scripted_api(*answers: Answer) -> AsyncIterator[ScriptedApi]:
     api.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     yield api
     server.close()
+    await api.close()
 
 
 def event(data: dict[str, Any]) -> bytes:
