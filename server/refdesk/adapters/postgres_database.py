@@ -130,7 +130,7 @@ def make_engine(url: str) -> AsyncEngine:
             pool_timeout=CONNECT_S,
             connect_args={"connect_timeout": CONNECT_S, "application_name": "refdesk"},
         )
-    except exc.ArgumentError as error:
+    except (exc.ArgumentError, ValueError) as error:
         raise SettingError("REFDESK_DATABASE_URL", "not a URL like postgresql://user:password@host/database") from error
 
 

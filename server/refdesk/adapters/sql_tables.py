@@ -64,6 +64,7 @@ def utc_text(value: str) -> str:
 
 metadata = MetaData(
     naming_convention={
+        "ix": "ix_%(column_0_label)s",
         "pk": "pk_%(table_name)s",
         "fk": "fk_%(table_name)s_%(column_0_name)s",
         "uq": "uq_%(table_name)s_%(column_0_name)s",
