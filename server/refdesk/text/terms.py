@@ -105,15 +105,16 @@ def terms(text: str, language: str) -> list[str]:
     return [term for kind, piece in _pieces(text) for term in _piece_terms(piece, kind, code)]
 
 
-def content_words(text: str, language: str) -> list[str]:
+def content_words(text: str, language: str, asked_in: str | None = None) -> list[str]:
     """Unique terms in order of appearance: what coverage counts (provenance.md).
 
-    Hiragana, nearly all grammar, counts only where there is nothing else."""
-    code = primary(language)
-    pieces = list(_pieces(text))
+    `language` is that of the article the words are sought in; `asked_in` the question's own, whose stop words are out
+    as well. Hiragana, nearly all grammar, counts only where there is nothing else."""
+    code, own = primary(language), primary(asked_in or language)
+    pieces = [(kind, piece) for kind, piece in _pieces(text) if kind != "word" or not is_stop_word(piece, own)]
     solid = [(kind, piece) for kind, piece in pieces if kind != "hiragana"]
     found = dict.fromkeys(term for kind, piece in solid for term in _piece_terms(piece, kind, code))
-    return list(found or dict.fromkeys(terms(text, language)))
+    return list(found or dict.fromkeys(term for kind, piece in pieces for term in _piece_terms(piece, kind, code)))
 
 
 def surface_words(text: str) -> list[str]:

@@ -1,0 +1,195 @@
+"""BM25 over folded, stemmed terms, for what one visitor may see and nothing else.
+
+Each language counts for itself: a term is a term of one language, the question is analysed once in each, and the score
+of a passage is its share of what the best possible passage in its language would have (`selfscore`), so that passages
+of different languages can be ranked together. Document frequencies and lengths are taken over visible passages only:
+a restricted article changes no score and no order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refdesk.domain.articles import Article, Passage
+from refdesk.retrieval.postings import PassageTerms, Postings
+from refdesk.text.terms import content_words, primary, terms
+
+K1, B = 1.2, 0.6
+SIGNALS = ("coverage", "idf_coverage", "bm25", "selfscore")
+TITLE, SYNONYM, SECTION = 3, 2, 2
+"""How often a word of the title, of the article's synonyms and of the headings above counts in each passage."""
+
+_REMEMBERED = 300_000
+"""Passages in remembered words, per view: 2.4 MB."""
+Rows = NDArray[np.int32]
+Scores = NDArray[np.float32]
+
+
+class Word(NamedTuple):
+    """A content word of the question in one language, among the visible passages. Rows rise."""
+
+    idf: float
+    rows: Rows
+    impacts: Scores
+    """(k1 + 1) · tf / (tf + k1 · length norm), per row."""
+
+
+class Ranking(NamedTuple):
+    """Rows with any word of the question, best first. All but `bm25` are between 0 and 1."""
+
+    rows: Rows
+    selfscore: Scores
+    """BM25 as a share of (k1 + 1) · Σ idf of the question's content words: comparable across questions."""
+    bm25: Scores
+    coverage: Scores
+    """Share of the question's unique content words that occur in the passage (provenance.md)."""
+    idf_coverage: Scores
+    z: float = 0.0
+    """How far the best stands above all passages that share a word, in standard deviations."""
+
+    def signals(self, at: int) -> dict[str, float]:
+        return {name: float(getattr(self, name)[at]) for name in SIGNALS}
+
+
+class View:
+    """The passages that one kind of visitor may see, and the statistics of just these."""
+
+    def __init__(self, postings: Postings, visible: NDArray[np.bool_], languages: Sequence[str]) -> None:
+        self.visible = visible
+        self.languages = tuple(languages)
+        self._postings = postings
+        self._totals = np.bincount(postings.languages[visible], minlength=len(languages))
+        lengths = np.bincount(postings.languages[visible], postings.lengths[visible], len(languages))
+        self._averages = np.maximum(lengths / np.maximum(self._totals, 1), 1.0).astype(np.float32)
+        norms = K1 * (1 - B + B * postings.lengths / self._averages[postings.languages])
+        self._norms = norms.astype(np.float32)
+        self._words: OrderedDict[str, Word] = OrderedDict()
+        self._held = 0
+
+    @property
+    def spoken(self) -> list[int]:
+        """Languages that have visible passages, as places in `languages`."""
+        return [int(number) for number in np.flatnonzero(self._totals)]
+
+    def word(self, term: str, language: int) -> Word:
+        """Remembers what it looks up: everyday words, which have the longest lists, are asked for most often."""
+        name = _term_of(self.languages[language], term)
+        word = self._words.get(name)
+        if word is None:
+            word = self._words[name] = self._look_up(name, int(self._totals[language]))
+            self._held += len(word.rows) + 50
+            while self._held > _REMEMBERED and len(self._words) > 1:
+                self._held -= len(self._words.popitem(last=False)[1].rows) + 50
+        else:
+            self._words.move_to_end(name)
+        return word
+
+    def rank(self, question: str, asked_in: str, limit: int, also: Sequence[int] = ()) -> Ranking:
+        """The `limit` best rows by selfscore, and the visible rows `also`, whatever they score."""
+        asked = [(number, self._asked(question, asked_in, number)) for number in self.spoken]
+        share = np.zeros(len(self.visible), np.float32)
+        for _, words in asked:
+            best = (K1 + 1) * sum(word.idf for word in words)
+            for word in words:
+                share[word.rows] += word.impacts * np.float32(word.idf / best)
+        found = np.flatnonzero(share).astype(np.int32)
+        scores = share[found]
+        top = np.argpartition(-scores, limit)[:limit] if len(found) > limit else np.arange(len(found))
+        rows = np.union1d(found[top], np.array(also, np.int32))
+        rows = rows[np.lexsort((rows, -share[rows]))]
+        spread = float(scores.std()) if len(scores) else 0.0
+        z = float((scores.max() - scores.mean()) / spread) if spread > 1e-9 else 0.0
+        return self._with_signals(rows, share[rows], asked, z)
+
+    def knows(self, word: str) -> bool:
+        """Whether a visible passage has some form of the word."""
+        asked = ((self.languages[number], number) for number in self.spoken)
+        return any(len(self.word(term, number).rows) for code, number in asked for term in terms(word, code))
+
+    def measure(self, question: str, asked_in: str, article: Article, passage: Passage) -> dict[str, float]:
+        """The same signals of one passage that may not be in this index: one that an earlier turn cited."""
+        language = primary(article.language)
+        number = self.languages.index(language) if language in self.languages else 0
+        held = passage_terms(article, passage, number)
+        norm = K1 * (1 - B + B * held.length / float(self._averages[number]))
+        asked = content_words(question, language, asked_in)
+        total = bm25 = covered = idf_covered = 0.0
+        for term in asked:
+            idf, count = self.word(term, number).idf, held.counts.get(_term_of(language, term), 0)
+            total += idf
+            bm25 += idf * (K1 + 1) * count / (count + norm)
+            covered += count > 0
+            idf_covered += idf * (count > 0)
+        return {
+            "coverage": covered / max(len(asked), 1),
+            "idf_coverage": idf_covered / max(total, 1e-9),
+            "bm25": bm25,
+            "selfscore": bm25 / max((K1 + 1) * total, 1e-9),
+        }
+
+    def _asked(self, question: str, asked_in: str, language: int) -> list[Word]:
+        return [self.word(term, language) for term in content_words(question, self.languages[language], asked_in)]
+
+    def _look_up(self, name: str, passages: int) -> Word:
+        rows, counts = self._postings.of(name)
+        seen = self.visible[rows]
+        rows, tf = rows[seen], counts[seen].astype(np.float32)
+        idf = math.log(1 + (passages - len(rows) + 0.5) / (len(rows) + 0.5))
+        impacts = np.float32(K1 + 1) * tf / (tf + self._norms[rows])
+        return Word(idf, rows, impacts)
+
+    def _with_signals(self, rows: Rows, share: Scores, asked: Sequence[tuple[int, list[Word]]], z: float) -> Ranking:
+        bm25, coverage, idf_coverage = (np.zeros(len(rows), np.float32) for _ in range(3))
+        spoken = self._postings.languages[rows]
+        for number, words in asked:
+            mine, total = spoken == number, sum(word.idf for word in words)
+            bm25[mine] = share[mine] * ((K1 + 1) * total)
+            for word in words:
+                has = _holds(word.rows, rows)
+                coverage[has] += 1 / len(words)
+                idf_coverage[has] += word.idf / total
+        return Ranking(rows, share, bm25, coverage, idf_coverage, z)
+
+
+def passage_terms(article: Article, passage: Passage, language: int) -> PassageTerms:
+    """What a passage is found by: its text, and with more weight its title, headings and the article's synonyms."""
+    code = primary(article.language)
+    counts = Counter(terms(passage.text(article.body), code))
+    length = counts.total()
+    for text, weight in (
+        (article.title, TITLE),
+        (passage.section, SECTION),
+        *((synonym, SYNONYM) for synonym in article.synonyms),
+    ):
+        for term in terms(text, code):
+            counts[term] += weight
+            length += 1
+    return PassageTerms({_term_of(code, term): count for term, count in counts.items()}, length, language)
+
+
+def index_passages(articles: Iterable[Article], languages: Sequence[str], first_row: int = 0) -> Postings:
+    """Rows in the order of the articles and their passages. `languages` holds the primary code of every article."""
+    numbers = {code: number for number, code in enumerate(languages)}
+    rows: Iterator[PassageTerms] = (
+        passage_terms(article, passage, numbers[primary(article.language)])
+        for article in articles
+        for passage in article.passages
+    )
+    return Postings.build(rows, first_row)
+
+
+def _term_of(language: str, term: str) -> str:
+    return f"{language} {term}"
+
+
+def _holds(sorted_rows: Rows, rows: Rows) -> NDArray[np.bool_]:
+    if not len(sorted_rows):
+        return np.zeros(len(rows), np.bool_)
+    places = np.minimum(np.searchsorted(sorted_rows, rows), len(sorted_rows) - 1)
+    return np.asarray(sorted_rows[places] == rows)

@@ -1,0 +1,201 @@
+"""One version of the corpus that can be searched: the Snapshot of the ports."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+import numpy as np
+import structlog
+
+from refdesk.domain.articles import Article, HelpCentre, Passage, Roles
+from refdesk.ports import Hit, SearchResult
+from refdesk.retrieval.catalogue import Catalogue
+from refdesk.retrieval.fusion import LEXICAL_WEIGHT, DenseIndex, Fused, fuse, lexical_only, merge
+from refdesk.retrieval.index import LexicalIndex
+from refdesk.retrieval.lexical import Ranking, View
+from refdesk.retrieval.wordings import reworded
+from refdesk.text.language import recognise
+from refdesk.text.terms import fold, primary
+
+CANDIDATES = 100
+"""Passages that either side hands to the fusion."""
+PER_ARTICLE = 3
+"""So that one long article does not fill a result."""
+ALIKE = 0.85
+"""Jaccard similarity of words from which on two passages are one text: its copies stand behind all others."""
+DENSE_SECONDS = 1.5
+_VIEWS = 16
+
+log = structlog.get_logger()
+
+
+class CorpusSnapshot:
+    """Immutable but for what it remembers, and for `dense`, which may come later than the rest."""
+
+    def __init__(
+        self, generation: str, catalogue: Catalogue, index: LexicalIndex, dense: DenseIndex | None = None
+    ) -> None:
+        self.generation = generation
+        self.catalogue = catalogue
+        self.index = index
+        self.dense = dense
+        sizes = np.fromiter((len(article.passages) for article in catalogue.all), np.int64, len(catalogue.all))
+        offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        self._article_of_row = np.full(len(index.postings.lengths), -1, np.int32)
+        self._article_of_row[np.repeat(index.first_rows, sizes) + offsets] = np.repeat(np.arange(len(sizes)), sizes)
+        self._views: OrderedDict[tuple[Roles, str, str | None, str | None], View] = OrderedDict()
+        self._words_of = lru_cache(maxsize=1000)(self._find_words_of)
+
+    @property
+    def centre(self) -> HelpCentre:
+        return self.catalogue.centre
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Of the articles, not only of the settings; the default language first."""
+        declared = tuple(map(primary, self.centre.languages))
+        return tuple(dict.fromkeys((*declared, *self.catalogue.languages)))
+
+    def article(self, article_id: str, roles: Roles) -> Article | None:
+        return self.catalogue.article(article_id, roles)
+
+    def articles(self, roles: Roles, *, language: str | None = None, category: str | None = None) -> Sequence[Article]:
+        return self.catalogue.articles(roles, language, category)
+
+    def resolve_url(self, url: str, roles: Roles) -> Article | None:
+        return self.catalogue.resolve_url(url, roles)
+
+    def is_article_url(self, url: str) -> bool:
+        return self.catalogue.is_article_url(url)
+
+    async def search(
+        self, query: str, roles: Roles, *, language: str | None = None, category: str | None = None, limit: int = 8
+    ) -> SearchResult:
+        asked_in = self._language_of(query)
+        view = self._view(roles, asked_in, category, language)
+        wordings = [query, *reworded(query, self.centre.synonyms, asked_in)]
+        repaired = await self._repaired(query, roles, view, asked_in)
+        if repaired is not None:
+            wordings.append(repaired)
+        dense, degraded = await self._dense([query, repaired] if repaired else [query], asked_in, roles, view)
+        near = [row for row, _ in dense]
+        ranking = merge([view.rank(wording, asked_in, CANDIDATES, near) for wording in wordings])
+        fused = fuse(ranking, dense, self._lexical_weight(asked_in)) if dense else lexical_only(ranking)
+        hits = self._hits(self._chosen(fused.rows, limit), fused, ranking)
+        signals = {"z": ranking.z, "visible": float(view.visible.sum())}
+        return SearchResult(hits, tuple(wordings), signals, degraded)
+
+    def measure(self, question: str, passages: Sequence[tuple[Article, Passage]]) -> list[dict[str, float]]:
+        asked_in = self._language_of(question)
+        measured = []
+        for article, passage in passages:
+            view = self._view(frozenset(article.audience), asked_in, None, None)
+            measured.append(view.measure(question, asked_in, article, passage))
+        return measured
+
+    def passage(self, row: int) -> tuple[Article, Passage] | None:
+        """What stands in an index row; None: an article that is gone."""
+        at = int(self._article_of_row[row]) if 0 <= row < len(self._article_of_row) else -1
+        if at < 0:
+            return None
+        article = self.catalogue.all[at]
+        return article, article.passages[row - int(self.index.first_rows[at])]
+
+    def _language_of(self, text: str) -> str:
+        return primary(recognise(text, self.languages, self.centre.default_language))
+
+    def _lexical_weight(self, asked_in: str) -> float:
+        return LEXICAL_WEIGHT if asked_in in self.catalogue.languages else 0.0
+
+    def _view(self, roles: Roles, asked_in: str, category: str | None, language: str | None) -> View:
+        preferred = (language or asked_in) if self.catalogue.translated else ""
+        key = (self.catalogue.known_roles(roles), preferred, category, language)
+        if key in self._views:
+            self._views.move_to_end(key)
+            return self._views[key]
+        places = self.catalogue.places(roles, category=category, language=language)
+        seen = np.zeros(len(self.catalogue.all) + 1, np.bool_)  # the last stands for rows of no article
+        seen[self.catalogue.folded(places, preferred)] = True
+        view = View(self.index.postings, seen[self._article_of_row], self.index.languages)
+        self._views[key] = view
+        if len(self._views) > _VIEWS:
+            self._views.popitem(last=False)
+        return view
+
+    async def _repaired(self, query: str, roles: Roles, view: View, asked_in: str) -> str | None:
+        if asked_in not in self.catalogue.languages:
+            return None
+        known = self.catalogue.known_roles(roles)
+        words = self.index.vocabulary.ready(known)
+        if words is None:
+            words = await asyncio.to_thread(self.index.vocabulary.visible, known)
+        return words.repair(query, asked_in, view.knows)
+
+    async def _dense(
+        self, queries: Sequence[str], asked_in: str, roles: Roles, view: View
+    ) -> tuple[list[tuple[int, float]], bool]:
+        """(row, similarity) of visible rows, best first, and whether a dense index failed to answer."""
+        if self.dense is None:
+            return [], False
+        audiences = [audience for audience in self.catalogue.audiences if not roles.isdisjoint(audience)]
+        best: dict[int, float] = {}
+        try:
+            async with asyncio.timeout(DENSE_SECONDS):
+                for query in queries:
+                    found = await asyncio.to_thread(self.dense.scores, query, asked_in, audiences, CANDIDATES)
+                    for row, similarity in found:
+                        best[row] = max(similarity, best.get(row, similarity))
+        except Exception as failure:  # whatever fails there, lexical search goes on
+            log.warning("dense_search_failed", error=type(failure).__name__, detail=str(failure)[:200])
+            return [], True
+        visible = [(row, near) for row, near in best.items() if 0 <= row < len(view.visible) and view.visible[row]]
+        return sorted(visible, key=lambda pair: -pair[1])[:CANDIDATES], False
+
+    def _chosen(self, rows: Iterable[int], limit: int) -> list[int]:
+        """Places in the order, so that no article and no copied text crowds out the others."""
+        chosen: list[int] = []
+        copies: list[int] = []
+        taken: Counter[int] = Counter()
+        kept: list[frozenset[str]] = []
+        for place, row in enumerate(map(int, rows)):
+            if len(chosen) == limit:
+                break
+            at = int(self._article_of_row[row])
+            if taken[at] == PER_ARTICLE:
+                continue
+            words = self._words_of(row)
+            if any(_are_alike(words, other) for other in kept):
+                copies.append(place)
+                continue
+            taken[at] += 1
+            kept.append(words)
+            chosen.append(place)
+        return chosen + copies[: max(0, limit - len(chosen))]
+
+    def _hits(self, places: Sequence[int], fused: Fused, ranking: Ranking) -> tuple[Hit, ...]:
+        lexical = {int(row): at for at, row in enumerate(ranking.rows)}
+        hits = []
+        for place in places:
+            row = int(fused.rows[place])
+            found = self.passage(row)
+            if found is None:
+                continue
+            signals = ranking.signals(lexical[row])
+            if not np.isnan(fused.similarity[place]):
+                signals["cosine"] = float(fused.similarity[place])
+            hits.append(Hit(*found, score=float(fused.scores[place]), signals=signals))
+        return tuple(hits)
+
+    def _find_words_of(self, row: int) -> frozenset[str]:
+        found = self.passage(row)
+        return frozenset(fold(found[1].text(found[0].body)).split()) if found else frozenset()
+
+
+def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Nearly the same words and exactly the same numbers: a differing number is a contradiction worth seeing."""
+    if len(one & other) < ALIKE * len(one | other):
+        return False
+    return not any(char.isdigit() for word in one ^ other for char in word)
