@@ -21,7 +21,8 @@ ENOUGH_WORDS = 3
 """Content words from which on a follow-up can be judged by its own words."""
 
 COVERAGE, IDF_COVERAGE, SELFSCORE = "coverage", "idf_coverage", "selfscore"
-LEXICAL_THRESHOLD = 0.5
+LEXICAL_THRESHOLD = 0.45
+"""For `lexical_evidence`, until the corpus has a calibrated one."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -83,13 +84,13 @@ def evidence_score(signals: Signals, weights: Mapping[str, float]) -> float:
 
 
 def lexical_evidence(signals: Signals) -> float:
-    """The score without vectors, in [0, 1]: the weakest that a passage with half of the question's words can have is
-    `LEXICAL_THRESHOLD`.
+    """The score without vectors and calibration, in [0, 1]; compared with `LEXICAL_THRESHOLD`.
 
-    Coverage decides, lifted where the words that are there are the rare ones (`idf_coverage`), so that one shared word
-    among four never suffices. BM25 over its best possible value breaks the tie of long and short passages."""
+    Coverage, lifted by at most half where the words that are there are the rare ones (`idf_coverage`): two of five can
+    be enough, one of four never is. BM25 over its best possible value breaks ties."""
     coverage, rare, bm25 = (min(1.0, max(0.0, signals.get(n, 0.0))) for n in (COVERAGE, IDF_COVERAGE, SELFSCORE))
-    return min(1.0, max(coverage, 0.5 * (coverage + rare)) + 0.1 * bm25 * coverage)
+    lifted = min((coverage + rare) / 2, 1.5 * coverage)
+    return min(1.0, max(coverage, lifted) + 0.1 * bm25 * coverage)
 
 
 def primary_tag(language: str) -> str:

@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from refdesk.text.marks import LINK_END, Marks, inline_marks
@@ -22,6 +23,8 @@ from refdesk.text.numbers import cuts_number
 
 LONGEST = 10_000
 """Characters of a quote; no paragraph that a person reads is longer."""
+MOST_PLACES = 200
+"""Places tried in one block where a quote stands but cuts a word: more occur only in texts made to cost time."""
 LEAST_WORDS, LEAST_CHARACTERS = 3, 12
 
 Span = tuple[int, int]
@@ -131,9 +134,9 @@ def _verbatim(wanted: str, body: str, start: int, end: int) -> int | None:
     if len(_blocks(wanted)) > 1:
         return None
     at = body.find(wanted, start, end)
-    while at >= 0:
-        if _whole_words(body, at, at + len(wanted)):
-            return at
+    for _ in range(MOST_PLACES):
+        if at < 0 or _whole_words(body, at, at + len(wanted)):
+            return at if at >= 0 else None
         at = body.find(wanted, at + 1, end)
     return None
 
@@ -143,7 +146,7 @@ def _folded_place(wanted: str, body: str, start: int, end: int) -> Span | None:
     for block in _blocks(body[start:end]):
         if rough not in _rough(block.text):
             continue
-        for place in _places(wanted, block):
+        for place in islice(_places(wanted, block), MOST_PLACES):
             found = start + block.start + place[0], start + block.start + place[1]
             if _whole_words(body, *found):
                 return found
@@ -151,10 +154,12 @@ def _folded_place(wanted: str, body: str, start: int, end: int) -> Span | None:
 
 
 def _places(wanted: str, block: Block) -> Iterator[Span]:
-    """Where the quote stands with all marks, then without those it left out. Offsets in the block."""
+    """Where the quote stands, in the block's offsets: with all marks of the article, with none of them (what looks like
+    a mark in the quote is then a character that the article shows), or with some."""
     article, quote = _reading(block.text, block.code), _reading(wanted, False)
-    for at in _occurrences(quote.whole.text, article.whole):
-        yield _with_partners(_span(article.whole, at, quote.whole), article.marks)
+    for read in (article.whole, article.bare):
+        for at in _occurrences(quote.whole.text, read):
+            yield _with_partners(_span(read, at, quote.whole), article.marks)
     for at in _occurrences(quote.bare.text, article.bare):
         if all(mark in article.left_out[at + ahead] for ahead, mark in enumerate(quote.left_out) if mark):
             yield _with_partners(_span(article.bare, at, quote.bare), article.marks)
