@@ -59,12 +59,9 @@ class Catalogue:
             best[article.family] = min(best.get(article.family, (rank, at)), (rank, at))
         return [at for _, at in best.values()]
 
-    def resolve_url(self, url: str, roles: Roles) -> Article | None:
-        named = self._addresses.named(url)
-        return self.article(named, roles) if named is not None else None
-
-    def is_article_url(self, url: str) -> bool:
-        return self._addresses.named(url) is not None
+    def named(self, url: str) -> str | None:
+        """The id that a URL of our articles names; see Addresses."""
+        return self._addresses.named(url)
 
     def _find_readable(self, roles: Roles) -> Sequence[int]:
         return [at for at, article in enumerate(self.all) if article.readable_by(roles)]

@@ -39,15 +39,17 @@ class Postings(NamedTuple):
     @classmethod
     def build(cls, passages: Iterable[PassageTerms], first_row: int = 0) -> Postings:
         numbers: dict[str, int] = {}
-        terms, rows, counts = array("i"), array("i"), array("B")
+        terms, counts = array("i"), bytearray()
+        sizes: list[int] = []
         lengths: list[int] = []
         languages: list[int] = []
-        for row, passage in enumerate(passages, first_row):
-            terms.extend(numbers.setdefault(term, len(numbers)) for term in passage.counts)
-            counts.extend(min(count, 255) for count in passage.counts.values())
-            rows.extend(row for _ in passage.counts)
+        for passage in passages:
+            terms.extend([numbers.setdefault(term, len(numbers)) for term in passage.counts])
+            counts += bytes([count if count < 256 else 255 for count in passage.counts.values()])
+            sizes.append(len(passage.counts))
             lengths.append(passage.length)
             languages.append(passage.language)
+        rows = np.repeat(np.arange(first_row, first_row + len(sizes), dtype=np.int32), sizes)
         keys = np.fromiter(map(term_key, numbers), np.uint64, len(numbers))
         by_key = np.argsort(keys)
         rank = np.empty(len(keys), np.int32)
@@ -58,8 +60,8 @@ class Postings(NamedTuple):
         return cls(
             keys[by_key],
             starts,
-            np.array(rows, np.int32)[order],
-            np.array(counts, np.uint8)[order],
+            rows[order],
+            np.frombuffer(counts, np.uint8)[order],
             np.array(lengths, np.float32),
             np.array(languages, np.uint8),
         )
@@ -100,7 +102,8 @@ class Postings(NamedTuple):
     @classmethod
     def open(cls, folder: Path) -> Postings:
         """Raises OSError or ValueError where a file is missing or is no array."""
-        return cls(*(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in cls._fields))
+        loaded = (np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in cls._fields)
+        return cls(*map(np.asarray, loaded))
 
 
 def term_key(term: str) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 import structlog
 
 from refdesk.domain.articles import Article, HelpCentre, Passage, Roles
+from refdesk.domain.gate import LEXICAL_THRESHOLD, lexical_evidence
 from refdesk.ports import Hit, SearchResult
 from refdesk.retrieval.catalogue import Catalogue
 from refdesk.retrieval.fusion import LEXICAL_WEIGHT, DenseIndex, Fused, fuse, lexical_only, merge
@@ -65,11 +66,15 @@ class CorpusSnapshot:
     def articles(self, roles: Roles, *, language: str | None = None, category: str | None = None) -> Sequence[Article]:
         return self.catalogue.articles(roles, language, category)
 
-    def resolve_url(self, url: str, roles: Roles) -> Article | None:
-        return self.catalogue.resolve_url(url, roles)
+    def named(self, url: str) -> str | None:
+        return self.catalogue.named(url)
 
-    def is_article_url(self, url: str) -> bool:
-        return self.catalogue.is_article_url(url)
+    @property
+    def threshold(self) -> float:
+        return LEXICAL_THRESHOLD
+
+    def evidence_score(self, signals: dict[str, float]) -> float:
+        return lexical_evidence(signals)
 
     async def search(
         self, query: str, roles: Roles, *, language: str | None = None, category: str | None = None, limit: int = 8

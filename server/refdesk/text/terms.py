@@ -85,15 +85,25 @@ _HIRAGANA = "\u3041-\u309f"
 _KATAKANA = "\u30a0-\u30ff\u31f0-\u31ff"
 _HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 _SOUTH_EAST_ASIAN = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-_MARKS = "".join(chr(c) for c in range(0x300, 0x10000) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
+_SPACELESS = _HAN + _HIRAGANA + _KATAKANA + _HANGUL + _SOUTH_EAST_ASIAN
 
+
+def _marks() -> str:
+    """Vowel signs and accents that belong to the letter before, as ranges of a character class."""
+    codes = [code for code in range(0x300, 0x10000) if unicodedata.category(chr(code)) in ("Mn", "Mc")]
+    starts = [code for code in codes if unicodedata.category(chr(code - 1)) not in ("Mn", "Mc")]
+    ends = [code for code in codes if unicodedata.category(chr(code + 1)) not in ("Mn", "Mc")]
+    return "".join(f"{chr(start)}-{chr(end)}" for start, end in zip(starts, ends, strict=True))
+
+
+_LETTER = f"[^\\W_{_SPACELESS}]"
 _PIECES = re.compile(
-    f"(?P<han>[{_HAN}]+)|(?P<hiragana>[{_HIRAGANA}]+)|(?P<katakana>[{_KATAKANA}]+)|(?P<hangul>[{_HANGUL}]+)"
-    f"|(?P<spaceless>[{_SOUTH_EAST_ASIAN}]+)|(?P<word>(?:(?![{_HAN}{_HIRAGANA}{_KATAKANA}{_HANGUL}{_SOUTH_EAST_ASIAN}])"
-    f"[^\\W_][{_MARKS}]*)+)"
+    f"(?P<word>{_LETTER}+(?:[{_marks()}]+{_LETTER}*)*)|(?P<han>[{_HAN}]+)|(?P<hiragana>[{_HIRAGANA}]+)"
+    f"|(?P<katakana>[{_KATAKANA}]+)|(?P<hangul>[{_HANGUL}]+)|(?P<spaceless>[{_SOUTH_EAST_ASIAN}]+)"
 )
+_ASCII_WORDS = re.compile("[a-z0-9]+")
 _SINGLE_LETTER_PREFIX = re.compile(r"\b([a-z])[-\u2010\u2011](?=[a-z]{2})")
-_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 _UNDECOMPOSED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "ё": "е"})
 _stemming = threading.Lock()
 _stemmers: dict[str, Stemmer.Stemmer] = {}
@@ -127,6 +137,7 @@ def words_by_script(text: str) -> list[tuple[str, str]]:
     return [(script(piece) if kind in ("word", "spaceless") else kind, piece) for kind, piece in _pieces(text)]
 
 
+@lru_cache(maxsize=256)
 def primary(language: str) -> str:
     """`pt-BR` and `pt_br` are `pt` to a stemmer."""
     return re.split(r"[-_]", language.lower(), maxsplit=1)[0]
@@ -134,9 +145,10 @@ def primary(language: str) -> str:
 
 def fold(text: str) -> str:
     """NFKC, case folded, invisible characters out, ё as е; accents stay."""
-    plain = text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
-    folded = plain.casefold()
-    return folded if folded.isascii() else unicodedata.normalize("NFC", folded).replace("ё", "е")
+    if text.isascii():
+        return text.casefold()
+    folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
+    return unicodedata.normalize("NFC", _INVISIBLE.sub("", folded)).replace("ё", "е")
 
 
 def fold_accents(word: str) -> str:
@@ -157,13 +169,18 @@ def script(word: str) -> str:
     return next((name for low, high, name in _SCRIPT_BLOCKS if low <= first <= high), "other")
 
 
+@lru_cache(maxsize=8192)
 def is_stop_word(word: str, language: str) -> bool:
     """For a folded word; the lists hold the forms typed without accents too."""
     return word in STOP_WORDS.get(_stemmed_as(word, primary(language)), frozenset())
 
 
 def _pieces(text: str) -> list[tuple[str, str]]:
-    folded = _SINGLE_LETTER_PREFIX.sub(r"\1", fold(text))
+    folded = fold(text)
+    if "-" in folded or not folded.isascii():
+        folded = _SINGLE_LETTER_PREFIX.sub(r"\1", folded)
+    if folded.isascii():
+        return [("word", piece) for piece in _ASCII_WORDS.findall(folded)]
     return [(match.lastgroup or "word", match.group()) for match in _PIECES.finditer(folded)]
 
 
