@@ -1,0 +1,69 @@
+"""The resolved answer as safe HTML, and what links a CommonMark reader finds in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+import mdurl
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+_ALLOWED = re.compile(r"(?:https?://|mailto:|/(?![/\\])|#)", re.I)
+_NEVER = ("html_block", "html_inline", "image", "reference", "lheading", "code")
+"""Raw HTML and images by principle; the others because they make hostile text slow or take a marker over."""
+_BRACKETS = re.compile(r"\\.|[\[\]<]", re.S)
+
+
+def _reader() -> MarkdownIt:
+    reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable(list(_NEVER))
+    reader.validateLink = _acceptable  # type: ignore[method-assign]
+    reader.normalizeLink = _encoded  # type: ignore[method-assign]
+    return reader
+
+
+def _acceptable(url: str) -> bool:
+    return _ALLOWED.match(url) is not None
+
+
+def _encoded(url: str) -> str:
+    """Encoded once, and the host as it is written, so that the address is the one in `answer`."""
+    return mdurl.encode(url)
+
+
+def _strict() -> MarkdownIt:
+    """Everything that a reader of CommonMark could take for a link, whatever its destination."""
+    reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    reader.validateLink = lambda url: True  # type: ignore[method-assign]
+    reader.normalizeLink = lambda url: url  # type: ignore[method-assign]
+    return reader
+
+
+_READER, _STRICT = _reader(), _strict()
+
+
+def render(answer: str) -> str:
+    """HTML without any tag or attribute of the model's own."""
+    tokens = _READER.parse(answer)
+    for token in _inline(tokens):
+        if token.type == "link_open":
+            token.attrSet("rel", "noopener nofollow")
+    return str(_READER.renderer.render(tokens, _READER.options, {}))
+
+
+def links(answer: str) -> list[str]:
+    """The destinations of all links and images, as written (escapes resolved, nothing encoded)."""
+    found = (token.attrGet("href") or token.attrGet("src") for token in _inline(_STRICT.parse(answer)))
+    return [str(url) for url in found if url is not None]
+
+
+def hardened(answer: str, allowed: Collection[str]) -> str:
+    """The answer itself, or, if it holds a link that is not allowed, the answer without any link. The resolver never
+    lets one through (its property test shows it); this stands behind it all the same."""
+    if set(links(answer)) <= set(allowed):
+        return answer
+    return _BRACKETS.sub(lambda match: match[0] if len(match[0]) > 1 else f"\\{match[0]}", answer)
+
+
+def _inline(tokens: list[Token]) -> list[Token]:
+    return [child for token in tokens if token.type == "inline" for child in token.children or ()]
