@@ -66,7 +66,8 @@ def merge(rankings: Sequence[Ranking]) -> Ranking:
 
 
 def _from_zero_to_one(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Min-max; a score that is missing counts as the least, and equal ones as the most."""
     known = scores[~np.isnan(scores)]
     low, high = (known.min(), known.max()) if len(known) else (0.0, 0.0)
-    spread = high - low if high > low else 1.0
-    return np.nan_to_num((scores - low) / spread, nan=0.0).astype(np.float32)
+    scaled = (scores - low) / (high - low) if high > low else scores * 0 + 1
+    return np.nan_to_num(scaled, nan=0.0).astype(np.float32)

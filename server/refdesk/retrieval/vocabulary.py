@@ -17,11 +17,12 @@ from refdesk.text.terms import fold, fold_accents, is_stop_word, script, surface
 
 Audience = tuple[str, ...]
 
-_WRITTEN = re.compile(r"[^\W\d_][^\W_]*")
+_WRITTEN = re.compile(r"\b[^\W\d_]+\b")
+"""Words of letters: a name with a digit is never taken for another one."""
 _ACCENTED = re.compile("[\u00df-\u024f\u0370-\u03ff\u1e00-\u1fff]")
-_SHORTEST_TO_ACCENT, _SHORTEST_TO_EDIT = 3, 5
-_MOST_EDITS = 2
-"""More unknown words than this are another subject, not slips of the hand."""
+_SHORTEST_TO_ACCENT, _SHORTEST_TO_EDIT, _LONGEST_TO_EDIT = 3, 5, 24
+_MOST_EDITS, _MOST_TRIES = 2, 4
+"""More unknown words than this are another subject, not slips of the hand; each try costs about a millisecond."""
 
 
 class Vocabulary:
@@ -76,17 +77,18 @@ class VisibleWords:
         """The question with its unknown words put right, or None where there is nothing to repair.
 
         `known`: whether some form of a word occurs among the visible passages. Such a word may only gain accents."""
-        edits = 0
+        edits = tries = 0
 
         def put_right(match: re.Match[str]) -> str:
-            nonlocal edits
+            nonlocal edits, tries
             written = match.group()
             word = fold(written)
             if word in self._counts or is_stop_word(word, language):
                 return written
             better = self._with_accents(word)
-            if better is None and edits < _MOST_EDITS and not known(word):
+            if better is None and edits < _MOST_EDITS and tries < _MOST_TRIES and not known(word):
                 better = self._one_edit_away(word)
+                tries += 1
                 edits += better is not None
             return better or written
 
@@ -99,11 +101,11 @@ class VisibleWords:
     def _one_edit_away(self, word: str) -> str | None:
         """The most frequent word at one insertion, deletion, substitution or swap behind the same first letter."""
         bare = fold_accents(word)
-        if len(bare) < _SHORTEST_TO_EDIT:
+        if not _SHORTEST_TO_EDIT <= len(bare) <= _LONGEST_TO_EDIT:
             return None
         letters = [letter for letter in self._letters if script(letter) == script(bare)]
         found = {form for edited in _edits(bare, letters) if (form := self._written_as(edited))} - {word}
-        return max(found, key=lambda form: (self._counts[form], form), default=None)
+        return max(found, key=lambda form: (self._counts[form], -len(form), form), default=None)
 
     def _written_as(self, bare: str) -> str | None:
         return bare if bare in self._counts else self._accented.get(bare)
