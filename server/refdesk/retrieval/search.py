@@ -90,8 +90,7 @@ class CorpusSnapshot:
         ranking = merge([view.rank(wording, asked_in, CANDIDATES, near) for wording in wordings])
         fused = fuse(ranking, dense, self._lexical_weight(asked_in)) if dense else lexical_only(ranking)
         hits = self._hits(self._chosen(fused.rows, limit), fused, ranking)
-        signals = {"z": ranking.z, "visible": float(view.visible.sum())}
-        return SearchResult(hits, tuple(wordings), signals, degraded)
+        return SearchResult(hits, tuple(wordings), {"z": ranking.z}, degraded)
 
     def measure(self, question: str, passages: Sequence[tuple[Article, Passage]]) -> list[dict[str, float]]:
         asked_in = self._language_of(question)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -20,7 +20,7 @@ Audience = tuple[str, ...]
 _WRITTEN = re.compile(r"\b[^\W\d_]+\b")
 """Words of letters: a name with a digit is never taken for another one."""
 _ACCENTED = re.compile("[\u00df-\u024f\u0370-\u03ff\u1e00-\u1fff]")
-_SHORTEST_TO_ACCENT, _SHORTEST_TO_EDIT, _LONGEST_TO_EDIT = 3, 5, 24
+_SHORTEST_TO_ACCENT, _SHORTEST_TO_EDIT, _SHORTEST_TO_REPLACE, _LONGEST_TO_EDIT = 3, 5, 6, 24
 _MOST_EDITS, _MOST_TRIES = 2, 4
 """More unknown words than this are another subject, not slips of the hand; each try costs about a millisecond."""
 
@@ -87,7 +87,7 @@ class VisibleWords:
                 return written
             better = self._with_accents(word)
             if better is None and edits < _MOST_EDITS and tries < _MOST_TRIES and not known(word):
-                better = self._one_edit_away(word)
+                better = self._one_edit_away(word, language)
                 tries += 1
                 edits += better is not None
             return better or written
@@ -98,13 +98,14 @@ class VisibleWords:
     def _with_accents(self, word: str) -> str | None:
         return self._accented.get(word) if len(word) >= _SHORTEST_TO_ACCENT else None
 
-    def _one_edit_away(self, word: str) -> str | None:
+    def _one_edit_away(self, word: str, language: str) -> str | None:
         """The most frequent word at one insertion, deletion, substitution or swap behind the same first letter."""
         bare = fold_accents(word)
         if not _SHORTEST_TO_EDIT <= len(bare) <= _LONGEST_TO_EDIT:
             return None
         letters = [letter for letter in self._letters if script(letter) == script(bare)]
-        found = {form for edited in _edits(bare, letters) if (form := self._written_as(edited))} - {word}
+        forms = {form for edited in _edits(bare, letters) if (form := self._written_as(edited))} - {word}
+        found = [form for form in forms if not is_stop_word(form, language)]
         return max(found, key=lambda form: (self._counts[form], -len(form), form), default=None)
 
     def _written_as(self, bare: str) -> str | None:
@@ -115,16 +116,15 @@ def _words(article: Article) -> set[str]:
     return {word for text in (article.body, article.title, *article.synonyms) for word in surface_words(text)}
 
 
-def _edits(word: str, letters: Iterable[str]) -> set[str]:
-    places = range(1, len(word) + 1)
-    return {
-        form
-        for at in places
-        for head, tail in [(word[:at], word[at:])]
-        for form in (
-            head + tail[1:],
-            head + tail[1:2] + tail[:1] + tail[2:],
-            *(head + letter + tail[1:] for letter in letters if tail),
-            *(head + letter + tail for letter in letters),
-        )
-    }
+def _edits(word: str, letters: Iterable[str]) -> Iterator[str]:
+    """A letter doubled, lost, swapped or replaced behind the first. In a short word, and at the end where inflection
+    is, another letter makes another word more often than it is a slip."""
+    for at in range(1, len(word)):
+        head, tail = word[:at], word[at:]
+        yield head + tail[1:]
+        yield head + tail[1:2] + tail[:1] + tail[2:]
+        if len(word) >= _SHORTEST_TO_REPLACE:
+            for letter in letters:
+                yield head + letter + tail
+                if len(tail) > 1:
+                    yield head + letter + tail[1:]
