@@ -8,6 +8,21 @@ from typing import Any, Protocol
 import msgspec
 
 from refdesk.domain.articles import Article, HelpCentre, Passage, Roles
+from refdesk.domain.console import (
+    Annotations,
+    AuditEntry,
+    AuditPage,
+    DayCounts,
+    LogFilter,
+    LogPage,
+    Note,
+    Retention,
+    StaffAccount,
+    StaffKey,
+    StaffRole,
+    TurnPage,
+    TurnVerdict,
+)
 from refdesk.domain.conversation import Conversation, Feedback, StoredTurn, Turn, TurnTrail, Usage, Visitor
 
 
@@ -59,11 +74,9 @@ class Snapshot(Protocol):
         """What the roles may see, by category then title. With a language: of each translation family the variant in
         that language, else the original."""
 
-    def resolve_url(self, url: str, roles: Roles) -> Article | None:
-        """The article whose canonical or site-relative URL this is (relative or absolute), if it is readable."""
-
-    def is_article_url(self, url: str) -> bool:
-        """Whether the URL points at the help centre's articles at all, existing or not, readable or not."""
+    def named(self, url: str) -> str | None:
+        """The id that a URL (relative or absolute) names if it is the URL of an article of ours, whether the article
+        exists and may be read or not; None: the URL is none of an article's."""
 
     async def search(
         self, query: str, roles: Roles, *, language: str | None = None, category: str | None = None, limit: int = 8
@@ -209,7 +222,9 @@ class ConversationStore(Protocol):
     Every read that takes a visitor id gives None (or nothing) to a stranger, as for an id that does not exist."""
 
     async def add_visitor(self, visitor: Visitor, token_hash: bytes, created_at: str) -> None: ...
-    async def visitor_by_token(self, token_hash: bytes) -> Visitor | None: ...
+    async def visitor_by_token(self, token_hash: bytes, *, now: str | None = None) -> Visitor | None:
+        """None also for a token that has expired by `now` (RFC 3339), where one expires (`sign_in`)."""
+
     async def begin_turn(self, row: TurnRow) -> StoredTurn | None:
         """Stores the question as a running turn (and the conversation, if new). Returns None when stored; the earlier
         turn where the idempotency key with the same body was used before. Raises RequestError 404
@@ -231,3 +246,91 @@ class ConversationStore(Protocol):
 
     async def ping(self) -> None: ...
     async def close(self) -> None: ...
+
+
+# --- the console's side of the store ---------------------------------------------------------
+
+
+class ConversationLog(Protocol):
+    async def log(self, wanted: LogFilter, *, cursor: str | None = None, limit: int = 50) -> LogPage:
+        """Conversations with a turn that the filter lets through, the one with the newest such turn first. Raises
+        RequestError 400 `invalid_cursor`."""
+
+    async def exported(self, wanted: LogFilter, *, cursor: str | None = None, limit: int = 500) -> TurnPage:
+        """The turns themselves, oldest first."""
+
+    async def annotations(self, conversation_id: str) -> Annotations: ...
+    async def add_note(self, conversation_id: str, note: Note) -> bool:
+        """Notes are only ever added. False: there is no such conversation (as for tags and verdicts)."""
+
+    async def change_tags(
+        self, conversation_id: str, *, add: Sequence[str] = (), remove: Sequence[str] = (), author: str, at: str
+    ) -> bool:
+        """Two agents' changes to different tags both stay."""
+
+    async def set_verdict(self, verdict: TurnVerdict) -> bool:
+        """One per turn; a later one replaces it."""
+
+
+class StaffStore(Protocol):
+    async def add_staff(self, account: StaffAccount) -> bool:
+        """False: the name is taken."""
+
+    async def staff_account(self, name: str) -> StaffAccount | None: ...
+    async def staff_accounts(self) -> list[StaffAccount]: ...
+    async def change_staff(
+        self,
+        name: str,
+        *,
+        role: StaffRole | None = None,
+        password_hash: str | None = None,
+        disabled: bool | None = None,
+    ) -> bool:
+        """What is None stays. A new password or disabling ends every session of the account at once."""
+
+    async def open_staff_session(self, token_hash: bytes, name: str, *, at: str, expires_at: str) -> None: ...
+    async def staff_by_session(self, token_hash: bytes, *, now: str) -> StaffAccount | None:
+        """None also if expired, or the account is disabled."""
+
+    async def close_staff_session(self, token_hash: bytes) -> bool: ...
+    async def add_staff_key(self, key: StaffKey, key_hash: bytes) -> bool:
+        """False: there is no such account."""
+
+    async def staff_by_key(self, kid: str, key_hash: bytes) -> StaffAccount | None:
+        """None also if the key or its account is disabled."""
+
+    async def staff_keys(self, name: str | None = None) -> list[StaffKey]: ...
+    async def disable_staff_key(self, kid: str) -> bool: ...
+    async def add_audit(self, entry: AuditEntry) -> None:
+        """For ever: the database itself refuses to change or delete an entry."""
+
+    async def audit(self, *, cursor: str | None = None, limit: int = 100) -> AuditPage:
+        """Newest first."""
+
+
+class PrivacyStore(Protocol):
+    async def sign_in(
+        self, visitor: Visitor, token_hash: bytes, *, at: str, expires_at: str | None, earlier: str | None
+    ) -> Visitor:
+        """Gives a subject a token with the visitor's roles. Returns the visitor to act as: one and the same for every
+        session of the subject, `visitor` itself at the first. The conversations of `earlier`, the anonymous visitor
+        of the same browser, become the subject's; those of another subject do not."""
+
+    async def visitors_of(self, subject: str) -> list[str]: ...
+    async def conversations_of(self, visitor_id: str) -> list[Conversation]:
+        """Oldest first."""
+
+    async def erase_visitor(self, visitor_id: str) -> bool:
+        """The visitor, the tokens, and all that was asked, answered and noted. False: there is no such visitor."""
+
+    async def erase_subject(self, subject: str) -> bool: ...
+    async def retain(self, *, since: str, force: bool = False) -> Retention:
+        """Deletes the turns before `since`, conversations that are empty then, and visitors who have none left; their
+        day counts stay. Where that is more than a fifth of all turns it stops, unless forced."""
+
+    async def day_counts(self, *, since: str, until: str) -> list[DayCounts]:
+        """Days from `since` to `until`, both included (YYYY-MM-DD), in order; days without a turn are left out."""
+
+
+class ConsoleStore(ConversationLog, StaffStore, PrivacyStore, Protocol):
+    """All of it. Raises StorageUnavailable when the database is down."""

@@ -84,7 +84,7 @@ visitors = Table(
     "visitors",
     metadata,
     Column("id", SafeText, primary_key=True),
-    Column("subject", SafeText, unique=True),
+    Column("subject", SafeText, index=True),
     Column("created_at", UtcText, nullable=False),
 )
 

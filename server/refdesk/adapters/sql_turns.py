@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, exc, func, insert, select, text, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, exc, insert, select, text, update
 
+from refdesk.adapters import sql_stats
 from refdesk.adapters.search_words import words
 from refdesk.adapters.sql_tables import clean_text, conversations, idempotency_keys, turns
 from refdesk.domain.conversation import Conversation, Feedback, StoredTurn, Turn, TurnTrail
@@ -258,7 +259,8 @@ def rate(connection: Connection, turn_id: str, visitor_id: str, feedback: Feedba
 
 
 def delete_turns(connection: Connection, which: ColumnElement[bool]) -> int:
-    """The turns, and their words; what else hangs on a turn goes by its foreign key."""
+    """The turns and their words, kept in the day counts; what else hangs on a turn goes by its foreign key."""
+    sql_stats.keep(connection, which)
     seqs = connection.execute(delete(turns).where(which).returning(turns.c.seq)).scalars().all()
     drop_words(connection, seqs)
     return len(seqs)
@@ -277,7 +279,3 @@ def delete_conversation(connection: Connection, conversation_id: str, visitor_id
     delete_turns(connection, turns.c.conversation_id == conversation_id)
     connection.execute(delete(conversations).where(conversations.c.id == conversation_id))
     return True
-
-
-def count(connection: Connection) -> int:
-    return connection.execute(select(func.count()).select_from(turns)).scalar_one()

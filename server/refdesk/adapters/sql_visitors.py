@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from sqlalchemy import Connection, bindparam, insert, select
 
-from refdesk.adapters.sql_tables import visitor_tokens, visitors
+from refdesk.adapters.sql_tables import utc_text, visitor_tokens, visitors
 from refdesk.domain.conversation import Visitor
 
 BY_TOKEN = (
@@ -34,8 +34,8 @@ def add_token(
     connection.execute(insert(visitor_tokens), values)
 
 
-def by_token(connection: Connection, token_hash: bytes) -> Visitor | None:
+def by_token(connection: Connection, token_hash: bytes, now: str | None) -> Visitor | None:
     row = connection.execute(BY_TOKEN, {"hash": token_hash}).first()
-    if row is None:
+    if row is None or (row.expires_at is not None and now is not None and utc_text(now) >= row.expires_at):
         return None
     return Visitor(id=row.id, roles=tuple(msgspec.json.decode(row.roles, type=list[str])), subject=row.subject)

@@ -41,9 +41,10 @@ def create_visitors() -> None:
     op.create_table(
         "visitors",
         text_column("id", primary_key=True),
-        sa.Column("subject", sa.Text, unique=True),
+        text_column("subject", nullable=True),
         text_column("created_at"),
     )
+    op.create_index("ix_visitors_subject", "visitors", ["subject"])
     op.create_table(
         "visitor_tokens",
         sa.Column("hash", sa.LargeBinary, primary_key=True),
