@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 import msgspec
@@ -9,6 +10,7 @@ import pytest
 from corpora import ANONYMOUS, CENTRE, STAFF, article, snapshot
 
 from refdesk.domain.articles import HelpCentre
+from refdesk.retrieval import search
 
 
 async def ids(corpus, question: str, roles=ANONYMOUS, **options) -> list[str]:
@@ -151,6 +153,28 @@ async def test_lexical_search_serves_where_the_dense_index_fails(failure: Except
     result = await snapshot(PAIR, dense=Dense([], failure)).search("refund", ANONYMOUS)
     assert [hit.article.id for hit in result.hits] == ["words"]
     assert result.degraded
+
+
+async def test_a_dense_index_that_hangs_is_given_up_and_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "DENSE_SECONDS", 0.05)
+    release = threading.Event()
+    asked = []
+
+    class Hanging:
+        def scores(self, query, language, audiences, limit):
+            asked.append(query)
+            release.wait(10)
+            return []
+
+    corpus = snapshot(PAIR, dense=Hanging())
+    results = [await corpus.search("refund", ANONYMOUS) for _ in range(3)]
+    release.set()
+    assert all(result.degraded and result.hits for result in results)
+    assert asked == ["refund"]
+
+
+def test_nothing_can_be_measured_in_an_empty_corpus() -> None:
+    assert snapshot([]).measure("refund", [(PAIR[0], PAIR[0].passages[0])])[0]["coverage"] == 0.0
 
 
 def test_passages_of_earlier_turns_are_measured() -> None:

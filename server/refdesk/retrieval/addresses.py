@@ -33,7 +33,8 @@ class Addresses:
         self._pattern = re.compile(f"{re.escape(before)}([^/?&]+){re.escape(after)}")
         self._canonical: dict[_Address, str] = {}
         for article in articles:
-            address = _address(article.url) if article.url else None
+            usual = article.url == centre.article_url.replace("{id}", article.id)
+            address = _address(article.url) if article.url and not usual else None
             if address is not None:
                 self._canonical.setdefault(self._on_site(address), article.id)
 

@@ -23,6 +23,7 @@ class Catalogue:
         self._place = {old: at for at, article in enumerate(articles) for old in article.redirect_from}
         self._place |= {article.id: at for at, article in enumerate(articles)}
         self._addresses = Addresses(centre, articles, public_url)
+        self._listed = lru_cache(maxsize=32)(self._list)
         self._readable = lru_cache(maxsize=64)(self._find_readable)
 
     def known_roles(self, roles: Roles) -> Roles:
@@ -33,10 +34,15 @@ class Catalogue:
         at = self._place.get(article_id)
         return self.all[at] if at is not None and self.all[at].readable_by(roles) else None
 
-    def articles(self, roles: Roles, language: str | None, category: str | None) -> list[Article]:
+    def articles(self, roles: Roles, language: str | None, category: str | None) -> Sequence[Article]:
+        """By category, then title."""
+        return self._listed(self.known_roles(roles), language, category)
+
+    def _list(self, roles: Roles, language: str | None, category: str | None) -> Sequence[Article]:
         places = self.places(roles, category=category)
         shown = places if language is None else self.folded(places, language)
-        return sorted((self.all[at] for at in shown), key=lambda a: (a.category.casefold(), a.title.casefold(), a.id))
+        found = (self.all[at] for at in shown)
+        return tuple(sorted(found, key=lambda one: (one.category.casefold(), one.title.casefold(), one.id)))
 
     def places(self, roles: Roles, *, category: str | None = None, language: str | None = None) -> Sequence[int]:
         """Where in `all` the articles stand that the roles may read."""

@@ -85,7 +85,7 @@ def _first_rows(articles: Sequence[Article], start: int) -> NDArray[np.int32]:
 
 def _same_text(one: Article, other: Article) -> bool:
     """Whether the index rows are the same: owner, dates, address and audience are no part of them."""
-    return all(getattr(one, part) == getattr(other, part) for part in _INDEXED)
+    return one is other or all(getattr(one, part) == getattr(other, part) for part in _INDEXED)
 
 
 def _same_words(one: Article, other: Article) -> bool:

@@ -98,7 +98,7 @@ class View:
             best = (K1 + 1) * sum(word.idf for word in words)
             for word in words:
                 share[word.rows] += word.impacts * np.float32(word.idf / best)
-        found = np.flatnonzero(share).astype(np.int32)
+        found = np.flatnonzero(share > 0).astype(np.int32)
         scores = share[found]
         top = np.argpartition(-scores, limit)[:limit] if len(found) > limit else np.arange(len(found))
         rows = np.union1d(found[top], np.array(also, np.int32))
@@ -114,6 +114,8 @@ class View:
 
     def measure(self, question: str, asked_in: str, article: Article, passage: Passage) -> dict[str, float]:
         """The same signals of one passage that may not be in this index: one that an earlier turn cited."""
+        if not self.languages:
+            return dict.fromkeys(SIGNALS, 0.0)
         language = primary(article.language)
         number = self.languages.index(language) if language in self.languages else 0
         held = passage_terms(article, passage, number)

@@ -27,7 +27,8 @@ PER_ARTICLE = 3
 """So that one long article does not fill a result."""
 ALIKE = 0.85
 """Jaccard similarity of words from which on two passages are one text: its copies stand behind all others."""
-DENSE_SECONDS = 1.5
+DENSE_SECONDS, DENSE_REST = 1.5, 5.0
+"""How long one question waits for the dense index, and how long none asks it after a failure."""
 _VIEWS = 16
 
 log = structlog.get_logger()
@@ -43,6 +44,10 @@ class CorpusSnapshot:
         self.catalogue = catalogue
         self.index = index
         self.dense = dense
+        self._dense_rests_until = 0.0
+        declared = tuple(map(primary, catalogue.centre.languages))
+        self.languages = tuple(dict.fromkeys((*declared, *catalogue.languages)))
+        """Of the settings, the default one first, then of the articles."""
         sizes = np.fromiter((len(article.passages) for article in catalogue.all), np.int64, len(catalogue.all))
         offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         self._article_of_row = np.full(len(index.postings.lengths), -1, np.int32)
@@ -53,12 +58,6 @@ class CorpusSnapshot:
     @property
     def centre(self) -> HelpCentre:
         return self.catalogue.centre
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """Of the articles, not only of the settings; the default language first."""
-        declared = tuple(map(primary, self.centre.languages))
-        return tuple(dict.fromkeys((*declared, *self.catalogue.languages)))
 
     def article(self, article_id: str, roles: Roles) -> Article | None:
         return self.catalogue.article(article_id, roles)
@@ -142,8 +141,9 @@ class CorpusSnapshot:
         self, queries: Sequence[str], asked_in: str, roles: Roles, view: View
     ) -> tuple[list[tuple[int, float]], bool]:
         """(row, similarity) of visible rows, best first, and whether a dense index failed to answer."""
-        if self.dense is None:
-            return [], False
+        clock = asyncio.get_running_loop().time
+        if self.dense is None or clock() < self._dense_rests_until:
+            return [], self.dense is not None
         audiences = [audience for audience in self.catalogue.audiences if not roles.isdisjoint(audience)]
         best: dict[int, float] = {}
         try:
@@ -154,6 +154,7 @@ class CorpusSnapshot:
                         best[row] = max(similarity, best.get(row, similarity))
         except Exception as failure:  # whatever fails there, lexical search goes on
             log.warning("dense_search_failed", error=type(failure).__name__, detail=str(failure)[:200])
+            self._dense_rests_until = clock() + DENSE_REST
             return [], True
         visible = [(row, near) for row, near in best.items() if 0 <= row < len(view.visible) and view.visible[row]]
         return sorted(visible, key=lambda pair: -pair[1])[:CANDIDATES], False
