@@ -81,7 +81,17 @@ def test_of_a_repeated_key_the_first_counts():
     assert items == [("answer", "first"), ("answer_end", None), ("claims", 1), ("claims_end", None)]
 
 
-@pytest.mark.parametrize("text", ["[1]", '{"a" 1}', '{"a": tru, }', "nonsense", '{"outcome": "a" "b"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"claims": [' + "[" * 100_000 + "]" * 100_000,
+        "[1]",
+        '{"a" 1}',
+        '{"a": tru, }',
+        "nonsense",
+        '{"outcome": "a" "b"}',
+    ],
+)
 def test_what_is_no_json_breaks_the_reading(text):
     reader, _ = read([text])
     assert reader.broken

@@ -24,8 +24,8 @@ from refdesk.api.schemas import (
     storable,
 )
 from refdesk.api.services import Services, services_of
-from refdesk.assistant.asking import Ask
 from refdesk.assistant.runs import TurnRun
+from refdesk.assistant.work import Ask
 from refdesk.domain.conversation import Turn, Visitor
 from refdesk.domain.events import TurnEvent
 from refdesk.errors import RequestError
@@ -89,7 +89,7 @@ async def ask(request: Request[Any, Any, Any], data: AskRequest) -> Response[Ask
     return turn_response(run, token)
 
 
-def turn_response(run: TurnRun, token: str | None) -> Any:
+def turn_response(run: TurnRun, token: str | None) -> Response[Any]:
     if run.error is not None:
         raise run.error
     assert run.turn is not None
@@ -150,7 +150,7 @@ async def events(
     turn_id: str,
     last_event_id: Annotated[str | None, Parameter(header="Last-Event-ID", required=False)] = None,
 ) -> Stream:
-    """Replays what came after `Last-Event-ID`, then goes on live. A turn that ended over ten minutes ago gives `done`."""
+    """Replays what came after `Last-Event-ID`, then goes on live. A turn that ended long ago gives its `done`."""
     services = services_of(request)
     visitor = await required_visitor(request)
     after = int(last_event_id) if last_event_id and last_event_id.isascii() and last_event_id.isdigit() else 0

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
-from typing import Any, cast
+from typing import Any
 
 import msgspec
+from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from refdesk.api.problems import problem
@@ -36,8 +37,8 @@ class BrowserGate:
         self._names = {"localhost", host_name(settings.own_origin.partition("//")[2]), settings.host.lower()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await self._guarded(cast("HTTPScope", scope), receive, send)
+        if scope["type"] == ScopeType.HTTP:
+            await self._guarded(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 

@@ -97,7 +97,7 @@ async def articles(
     language: Annotated[str | None, Parameter(max_length=35, required=False)] = None,
     cursor: Annotated[str | None, Parameter(pattern=r"^[0-9]{1,8}$", required=False)] = None,
 ) -> ArticleList:
-    """Titles the visitor may see; with `language`, of each family of translations the variant in it, else the original."""
+    """Titles the visitor may see; with `language`, of each translation family the variant in it, else the original."""
     roles = await roles_of_request(request)
     found = services_of(request).retriever.current().articles(roles, language=language, category=category)
     start = int(cursor or 0)
@@ -132,12 +132,12 @@ async def article(request: Request[Any, Any, Any], article_id: str) -> ArticleRe
 @get("/v1/search")
 async def search(
     request: Request[Any, Any, Any],
-    query: Annotated[str, Parameter(query="q", min_length=1)],
+    q: Annotated[str, Parameter(min_length=1, description="What to search for")],
 ) -> SearchResponse:
     """Passages, best first. Staff also get the figures behind the order."""
     roles = await roles_of_request(request)
     services = services_of(request)
-    text = checked_text(query, "q", MAX_QUERY)
+    text = checked_text(q, "q", MAX_QUERY)
     result = await services.retriever.current().search(text, roles)
     explained = is_staff_key(bearer(request), services)
     return SearchResponse(

@@ -172,7 +172,7 @@ class AnswerReader:
         raw, self._at, self._scan = self._text[self._at : end], end, None
         try:
             return (msgspec.json.decode(raw.encode("utf-8", "replace")),)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             self.broken = True
             return None
 

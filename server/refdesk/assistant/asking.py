@@ -192,7 +192,12 @@ class TurnSession:
     async def _with_model(self, work: TurnWork, model: ChatModel, deadline: float) -> None:
         system = prompts.system_prompt(work.snapshot.centre, self._persona)
         loop = self._loop = TurnLoop(
-            model, work.toolbox, work.limits, deadline, new_draft=partial(self._draft, work), on_tool=self._step
+            model,
+            work.toolbox,
+            work.limits,
+            deadline=deadline,
+            new_draft=partial(self._draft, work),
+            on_tool=self._step,
         )
         end = await loop.run(system, messages_for(work, system))
         work.record.usage = loop.usage

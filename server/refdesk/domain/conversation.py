@@ -25,7 +25,7 @@ class Source(msgspec.Struct, frozen=True):
     cited: bool
     basis: Basis
     show: bool
-    from_turn: str | None | msgspec.UnsetType = msgspec.UNSET
+    from_turn: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class Claim(msgspec.Struct, frozen=True):

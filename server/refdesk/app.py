@@ -1,0 +1,195 @@
+"""The composition root: the only place that knows which adapter stands behind which port."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+from litestar import Litestar
+from litestar.openapi import OpenAPIConfig
+from litestar.types import ASGIApp
+
+from refdesk import __version__
+from refdesk.adapters.sql_open import open_database
+from refdesk.adapters.sql_store import SqlStore
+from refdesk.api import ask, console, pages, reading
+from refdesk.api.auth import ensure_staff_visitor
+from refdesk.api.browsers import BrowserGate
+from refdesk.api.limits import Limiter
+from refdesk.api.problems import handle
+from refdesk.api.services import Services
+from refdesk.assistant.asking import Assistant
+from refdesk.assistant.runs import TurnRuns
+from refdesk.assistant.turn import Limits
+from refdesk.library import Library, Progress
+from refdesk.ports import ChatModel, ModelEvent, ModelRequest
+from refdesk.settings import Settings
+
+log = structlog.get_logger()
+
+MAX_BODY = 64 * 1024
+"""Bytes of a request body."""
+
+HANDLERS: list[Any] = [
+    ask.session,
+    ask.ask,
+    ask.events,
+    ask.stop,
+    reading.conversation,
+    reading.erase,
+    reading.turn,
+    reading.feedback,
+    reading.articles,
+    reading.article,
+    reading.search,
+    console.console_conversation,
+    console.start_sync,
+    console.last_sync,
+    pages.home,
+    pages.article_index,
+    pages.article_page,
+    pages.media,
+    pages.static,
+    pages.live,
+    pages.ready,
+]
+
+
+class SystemClock:
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+class LateModel:
+    """The model's adapter, imported in the background: its SDK takes seconds, and a port that is open can already
+    answer what needs no model."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._ready: asyncio.Task[ChatModel] | None = None
+
+    def begin(self) -> None:
+        self._ready = asyncio.create_task(asyncio.to_thread(self._load))
+
+    def _load(self) -> ChatModel:
+        adapter = importlib.import_module("refdesk.adapters.anthropic_model")
+        model: ChatModel = adapter.AnthropicModel(
+            api_key=self._settings.anthropic_api_key,
+            model=self._settings.model,
+            base_url=self._settings.anthropic_base_url or None,
+            idle_seconds=self._settings.idle_seconds,
+        )
+        return model
+
+    async def stream(self, request: ModelRequest, *, deadline: float) -> AsyncIterator[ModelEvent]:
+        if self._ready is None:
+            self.begin()
+        assert self._ready is not None
+        model = await asyncio.shield(self._ready)
+        stream: Any = model.stream(request, deadline=deadline)
+        async with aclosing(stream) as events:
+            async for event in events:
+                yield event
+
+    async def close(self) -> None:
+        if self._ready is not None:
+            await (await self._ready).close()
+
+
+class Parts(msgspec.Struct, kw_only=True):
+    """The running pieces, opened and checked; closing them is `close_parts`."""
+
+    settings: Settings
+    clock: SystemClock
+    store: SqlStore
+    library: Library
+    model: LateModel | None
+    runs: TurnRuns
+
+
+async def open_parts(
+    settings: Settings, progress: Progress | None = None, *, database_folder: Path | None = None
+) -> Parts:
+    """Raises CorpusError, DataFolderError, SettingError: what must stop a start, before a port is open."""
+    library = Library(settings.corpus, settings.data, settings.public_url, progress)
+    await asyncio.to_thread(library.check_folder)
+    store = SqlStore(await open_database(database_folder or settings.data))
+    try:
+        await library.open()
+        await store.interrupt_running()
+    except BaseException:
+        await store.close()
+        raise
+    model = LateModel(settings) if settings.anthropic_api_key else None
+    return Parts(settings=settings, clock=SystemClock(), store=store, library=library, model=model, runs=TurnRuns())
+
+
+async def close_parts(parts: Parts) -> None:
+    await parts.runs.close(patience=0.0)
+    if parts.model is not None:
+        await parts.model.close()
+    await parts.library.close()
+    await parts.store.close()
+
+
+def assistant_of(parts: Parts) -> Assistant:
+    return Assistant(
+        retriever=parts.library,
+        store=parts.store,
+        model=parts.model,
+        runs=parts.runs,
+        clock=parts.clock,
+        limits=Limits(seconds=parts.settings.turn_seconds),
+        persona=parts.settings.persona,
+    )
+
+
+def create_app(parts: Parts) -> ASGIApp:
+    """The ASGI application over opened parts."""
+    services = Services(
+        settings=parts.settings,
+        clock=parts.clock,
+        store=parts.store,
+        retriever=parts.library,
+        runs=parts.runs,
+        assistant=assistant_of(parts),
+        syncing=parts.library,
+        limiter=Limiter(parts.clock, enabled=parts.settings.rate_limits),
+    )
+
+    @asynccontextmanager
+    async def lifespan(app: Litestar) -> AsyncIterator[None]:
+        app.state.services = services
+        if parts.model is not None:
+            parts.model.begin()
+        parts.library.begin_background()
+        await ensure_staff_visitor(services)
+        yield
+        await close_parts(parts)
+
+    return BrowserGate(litestar_app(lifespan), parts.settings)
+
+
+def litestar_app(*lifespan: Any) -> Litestar:
+    """Routes and the OpenAPI document; it needs no parts until a request comes."""
+    return Litestar(
+        route_handlers=HANDLERS,
+        lifespan=list(lifespan),
+        exception_handlers={Exception: handle},
+        openapi_config=OpenAPIConfig(
+            title="Refdesk", version=__version__, path="/schema", use_handler_docstrings=True, render_plugins=[]
+        ),
+        request_max_body_size=MAX_BODY,
+        debug=False,
+        logging_config=None,
+    )

@@ -1,0 +1,94 @@
+"""The command line. Exit codes: 0 good, 1 something is wrong with the corpus, 2 settings or corpus, 3 data folder."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+import uvloop
+
+from refdesk import __version__, commands
+from refdesk.errors import CorpusError, DataFolderError, RefdeskError, SettingError
+from refdesk.serving import configure_logging, serve
+from refdesk.settings import SETTINGS, Settings, load, unknown_names
+from refdesk.terminal import Terminal
+
+READING = ("corpus", "data")
+ASKING = (*READING, "model", "anthropic_base_url", "turn_seconds", "persona")
+
+
+def settings_help() -> str:
+    lines = [f"  {s.env:<26} {s.help}" + (f" (default: {s.default})" if s.default else "") for s in SETTINGS]
+    return "Settings, from flags or from the environment:\n\n" + "\n".join(lines)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="refdesk", description="A help-centre assistant whose sources are true.")
+    parser.add_argument("--version", action="version", version=f"refdesk {__version__}")
+    adding = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, text: str, settings: Sequence[str] | None) -> argparse.ArgumentParser:
+        raw = argparse.RawDescriptionHelpFormatter
+        made = adding.add_parser(name, help=text, description=text, epilog=settings_help(), formatter_class=raw)
+        for setting in SETTINGS:
+            if setting.flag and (settings is None or setting.field in settings):
+                made.add_argument(setting.flag, dest=setting.field, metavar="VALUE", help=setting.help)
+        return made
+
+    command("serve", "Serve the API and the pages.", None)
+    sync = command("sync", "Read the corpus and build its index.", READING)
+    sync.add_argument("--force", action="store_true", help="even if more than half of the articles would be removed")
+    command("check", "Report what is wrong with the corpus, changing nothing.", ("corpus",))
+    asking = command("ask", "Ask a question and print the turn.", ASKING)
+    searching = command("search", "Print the passages that a search finds.", READING)
+    searching.add_argument("--explain", action="store_true", help="print the figures behind the order")
+    for made in (asking, searching):
+        made.add_argument("question")
+        made.add_argument("--json", action="store_true", help="print JSON instead of text")
+    command("openapi", "Print the OpenAPI document.", ())
+    return parser
+
+
+def run_serve(settings: Settings, _: argparse.Namespace, terminal: Terminal) -> int:
+    configure_logging(settings.log)
+    for name in unknown_names(os.environ):
+        terminal.warn(f"{name} is no setting of Refdesk; see refdesk serve --help")
+    uvloop.run(serve(settings, terminal.progress))
+    return 0
+
+
+COMMANDS: dict[str, Callable[[Settings, argparse.Namespace, Terminal], int]] = {
+    "serve": run_serve,
+    "sync": lambda settings, args, terminal: commands.run_sync(settings, terminal, force=args.force),
+    "check": lambda settings, _, terminal: commands.run_check(settings, terminal),
+    "ask": lambda settings, args, terminal: commands.run_ask(settings, terminal, args.question, as_json=args.json),
+    "search": lambda settings, args, terminal: commands.run_search(
+        settings, terminal, args.question, as_json=args.json, explain=args.explain
+    ),
+    "openapi": lambda _settings, _args, terminal: commands.run_openapi(terminal),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(arguments)
+    terminal = Terminal(sys.stdout, sys.stderr)
+    try:
+        settings = load(os.environ, vars(args))
+        return COMMANDS[args.command](settings, args, terminal)
+    except (SettingError, CorpusError) as error:
+        terminal.error(str(error))
+        return 2
+    except DataFolderError as error:
+        terminal.error(str(error))
+        return 3
+    except RefdeskError as error:
+        terminal.error(str(error))
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+"""The commands that work without a server: sync, check, ask, search, openapi."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from refdesk.app import Parts, assistant_of, close_parts, litestar_app, open_parts
+from refdesk.assistant.work import Ask
+from refdesk.corpus.check import check_corpus
+from refdesk.corpus.report import SyncReport
+from refdesk.corpus.sync import read_corpus
+from refdesk.domain.articles import ANONYMOUS, PUBLIC
+from refdesk.domain.conversation import Turn, Visitor
+from refdesk.library import Library
+from refdesk.ports import Hit
+from refdesk.settings import Settings
+from refdesk.terminal import Terminal
+
+COMMAND_LINE = Visitor(id="v_command_line", roles=(PUBLIC,))
+
+
+def run_sync(settings: Settings, terminal: Terminal, *, force: bool) -> int:
+    library = Library(settings.corpus, settings.data, progress=terminal.progress)
+    report = asyncio.run(library.open(force=force))
+    print_report(report, terminal)
+    return 1 if report["withheld"] else 0
+
+
+def print_report(report: dict[str, Any], terminal: Terminal) -> None:
+    terminal.line(f"{report['articles']} articles in {report['seconds']} s", "bold")
+    for name in ("added", "changed", "removed"):
+        if report[name]:
+            shown = ", ".join(report[name][:10]) + (" …" if len(report[name]) > 10 else "")
+            terminal.line(f"  {name}: {len(report[name])} ({shown})")
+    terminal.line(f"  unchanged: {report['unchanged']}, unpublished: {report['unpublished']}")
+    for notice in report["withheld"]:
+        terminal.line(f"  withheld: {place(notice)}: {notice['reason']}", "red")
+    for notice in report["warnings"]:
+        terminal.line(f"  warning: {place(notice)}: {notice['reason']}", "yellow")
+
+
+def place(notice: dict[str, Any]) -> str:
+    return f"{notice['path']}:{notice['line']}" if notice["line"] else str(notice["path"])
+
+
+def run_check(settings: Settings, terminal: Terminal) -> int:
+    reading = read_corpus(settings.corpus, progress=terminal.progress)
+    findings = check_corpus(reading, settings.corpus)
+    for finding in findings:
+        terminal.line(str(finding), "red" if finding.serious else "yellow")
+    report: SyncReport = reading.report
+    terminal.line(
+        f"{len(reading.articles)} articles, {report.unpublished} unpublished, {len(findings)} findings", "bold"
+    )
+    return 1 if findings else 0
+
+
+def run_search(settings: Settings, terminal: Terminal, query: str, *, as_json: bool, explain: bool) -> int:
+    result = asyncio.run(searched(settings, terminal, query))
+    if as_json:
+        rows = [found(hit, explain=explain) for hit in result.hits]
+        terminal.data(msgspec.json.encode({"searched": result.searched, "passages": rows}).decode())
+        return 0
+    if not result.hits:
+        terminal.line("Nothing found.")
+    if len(result.searched) > 1:
+        terminal.line(f"Searched: {' · '.join(result.searched)}")
+    for number, hit in enumerate(result.hits, 1):
+        section = f" › {hit.passage.section}" if hit.passage.section else ""
+        terminal.line(f"{number}. {hit.article.title}{section}", "bold")
+        terminal.line(f"   {hit.article.url or hit.article.id}", "cyan")
+        terminal.line(f"   {' '.join(hit.text.split())[:300]}")
+        if explain:
+            figures = "  ".join(f"{name} {value:.3f}" for name, value in hit.signals.items())
+            terminal.line(f"   score {hit.score:.3f}  {figures}", "dim")
+    return 0
+
+
+def found(hit: Hit, *, explain: bool) -> dict[str, Any]:
+    row = {"id": hit.article.id, "title": hit.article.title, "url": hit.article.url, "section": hit.passage.section}
+    return {**row, "text": hit.text, **({"score": hit.score, "signals": hit.signals} if explain else {})}
+
+
+async def searched(settings: Settings, terminal: Terminal, query: str) -> Any:
+    library = Library(settings.corpus, settings.data, progress=terminal.progress)
+    await library.open()
+    try:
+        return await library.current().search(query, ANONYMOUS)
+    finally:
+        await library.close()
+
+
+def run_ask(settings: Settings, terminal: Terminal, question: str, *, as_json: bool) -> int:
+    turn = asyncio.run(asked(settings, terminal, question))
+    if as_json:
+        terminal.data(msgspec.json.encode(turn).decode())
+    else:
+        print_turn(turn, terminal)
+    return 0 if turn.status in ("answered", "insufficient", "evidence") else 1
+
+
+async def asked(settings: Settings, terminal: Terminal, question: str) -> Turn:
+    """A turn outside any conversation log: the index is the server's, the database a throw-away one."""
+    with tempfile.TemporaryDirectory(prefix="refdesk-") as folder:
+        parts = await open_parts(settings, terminal.progress, database_folder=Path(folder))
+        try:
+            await parts.store.add_visitor(COMMAND_LINE, b"command line", "1970-01-01T00:00:00.000Z")
+            return await one_turn(parts, question)
+        finally:
+            await close_parts(parts)
+
+
+async def one_turn(parts: Parts, question: str) -> Turn:
+    run = await assistant_of(parts).start(Ask(question=question, visitor=COMMAND_LINE))
+    await run.finished()
+    if run.error is not None:
+        raise run.error
+    assert run.turn is not None
+    return run.turn
+
+
+def print_turn(turn: Turn, terminal: Terminal) -> None:
+    terminal.line(turn.answer, "" if turn.status == "answered" else "italic")
+    for item in turn.evidence:
+        terminal.line()
+        terminal.line(f"  “{' '.join(item.quote.split())}”")
+        terminal.line(f"  {item.title}{f' › {item.section}' if item.section else ''}  {item.url or ''}", "cyan")
+    shown = [source for source in turn.sources if source.show]
+    if shown:
+        terminal.line()
+        terminal.line("Sources", "bold")
+        for source in shown:
+            terminal.line(f"  {source.title}  {source.url or ''}", "cyan")
+    for conflict in turn.conflicts:
+        terminal.line(f"The articles disagree: {conflict.topic}", "bold")
+        for position in conflict.positions:
+            terminal.line(f"  {position.source_id} ({position.updated_at}): “{position.quote}”")
+    if turn.missing_information:
+        terminal.line("Missing", "bold")
+        for sentence in turn.missing_information:
+            terminal.line(f"  {sentence}")
+
+
+def run_openapi(terminal: Terminal) -> int:
+    terminal.data(openapi_text())
+    return 0
+
+
+def openapi_text() -> str:
+    """The document as it is committed: stable order, one field a line."""
+    schema = litestar_app().openapi_schema.to_schema()
+    return msgspec.json.format(msgspec.json.encode(schema, order="sorted"), indent=1).decode()

@@ -1,0 +1,133 @@
+"""The corpus as the server holds it: read, indexed, swapped in, and read again on demand."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+import structlog
+
+from refdesk.corpus.files import corpus_root
+from refdesk.corpus.report import CorpusReading
+from refdesk.corpus.sync import read_corpus
+from refdesk.domain.articles import Article, Roles
+from refdesk.errors import CorpusError, MassDeletion, RequestError
+from refdesk.ports import Snapshot
+from refdesk.retrieval.generation import GenerationStore
+
+log = structlog.get_logger()
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+
+
+class Library:
+    """A Retriever, and the console's syncing. One sync at a time; a reader keeps the version that it began with."""
+
+    def __init__(self, corpus: Path, data: Path, public_url: str = "", progress: Progress | None = None) -> None:
+        self._corpus, self._progress = corpus, progress
+        self._generations = GenerationStore(data, public_url)
+        self._report: dict[str, Any] | None = None
+        self._lock = asyncio.Lock()
+
+    def current(self) -> Snapshot:
+        return self._generations.current()
+
+    # --- reading the folder ---
+
+    def check_folder(self) -> None:
+        """Raises CorpusError where there is nothing to serve, before anything is written anywhere."""
+        corpus_root(self._corpus)
+
+    async def open(self, *, force: bool = False) -> dict[str, Any]:
+        """The last generation, brought up to date. A corpus that cannot be read stops the start; so does the guard
+        against mass deletion, for an unmounted folder must not become an empty help centre."""
+        await asyncio.to_thread(self._generations.open_current)
+        return await self._run(force=force)
+
+    async def sync(self, *, force: bool = False) -> dict[str, Any]:
+        try:
+            return await self._run(force=force)
+        except CorpusError as error:
+            code = "mass_deletion" if isinstance(error, MassDeletion) else "corpus_unreadable"
+            self._report = {"status": "failed", "code": code, "detail": str(error), "finished_at": now()}
+            log.error("sync failed", code=code, detail=str(error))
+            detail = "The corpus was not synced; the last report names the reason."
+            raise RequestError(409, code, detail) from error
+
+    async def _run(self, *, force: bool) -> dict[str, Any]:
+        async with self._lock:
+            started = time.perf_counter()
+            reading = await asyncio.to_thread(self._read_and_publish, force)
+            self._report = {
+                "status": "done",
+                "generation": self.current().generation,
+                "articles": len(reading.articles),
+                "seconds": round(time.perf_counter() - started, 3),
+                "finished_at": now(),
+                **msgspec.to_builtins(reading.report),
+            }
+            self._log(reading)
+            return self._report
+
+    def _read_and_publish(self, force: bool) -> CorpusReading:
+        reading = read_corpus(self._corpus, self._articles(), self._progress, force=force)
+        self._generations.publish(reading.centre, reading.articles, self._indexing)
+        return reading
+
+    def _indexing(self, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(done, total, "indexing articles")
+
+    def _articles(self) -> tuple[Article, ...]:
+        try:
+            return self._generations.current().catalogue.all
+        except CorpusError:
+            return ()
+
+    def _log(self, reading: CorpusReading) -> None:
+        report = reading.report
+        log.info(
+            "sync",
+            articles=len(reading.articles),
+            added=len(report.added),
+            changed=len(report.changed),
+            removed=len(report.removed),
+            withheld=len(report.withheld),
+        )
+        for notice in report.withheld:
+            log.warning("file withheld", path=notice.path, line=notice.line, reason=notice.reason)
+
+    def last_report(self) -> dict[str, Any] | None:
+        return self._report
+
+    def readiness(self) -> dict[str, Any]:
+        try:
+            snapshot = self._generations.current()
+        except CorpusError:
+            return {"corpus": "unavailable", "index": "unavailable"}
+        return {"corpus": "ok", "index": snapshot.generation, "articles": len(snapshot.catalogue.all)}
+
+    # --- what pages show ---
+
+    def article_html(self, article: Article, roles: Roles) -> str:
+        raise NotImplementedError
+
+    def image(self, path: str, roles: Roles) -> tuple[bytes, str] | None:
+        raise NotImplementedError
+
+    # --- life ---
+
+    def begin_background(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,86 @@
+"""Runs the server: one event loop, a clean end on SIGTERM, and log lines in the form that was asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from types import FrameType
+from typing import Any
+
+import structlog
+import uvicorn
+
+from refdesk.app import Parts, create_app, open_parts
+from refdesk.library import Progress
+from refdesk.settings import Settings
+
+PATIENCE = 6.0
+"""Seconds that running turns have to end by themselves once the server is told to stop."""
+
+
+class Server(uvicorn.Server):
+    """Ends with code 0 after a signal (uvicorn would die of it once more), and ends running turns in time."""
+
+    def __init__(self, config: uvicorn.Config, parts: Parts) -> None:
+        super().__init__(config)
+        self._parts = parts
+        self._closing: asyncio.Task[None] | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self.should_exit:
+            self.force_exit = True
+        self.should_exit = True
+        self._parts.runs.closing = True
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        self._closing = asyncio.create_task(self._parts.runs.close(PATIENCE))
+        await super().shutdown(sockets)
+
+
+async def serve(settings: Settings, progress: Progress | None = None) -> None:
+    parts = await open_parts(settings, progress)
+    config = uvicorn.Config(
+        create_app(parts),
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=int(PATIENCE) + 2,
+        lifespan="on",
+        http="httptools",
+        ws="none",
+    )
+    await Server(config, parts).serve()
+
+
+def configure_logging(form: str) -> None:
+    """Everything goes through structlog, the standard library's loggers included, one line an event, to stderr."""
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if form == "json":
+        # local variables of a traceback would carry visitors' words into the log
+        frames = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+        final: list[Any] = [structlog.processors.ExceptionRenderer(frames), structlog.processors.JSONRenderer()]
+    else:
+        plain = structlog.dev.plain_traceback
+        final = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]
+    structlog.configure(
+        processors=[*shared, *final],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *final]
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(logging.WARNING)
