@@ -31,6 +31,7 @@ class Draft(msgspec.Struct, frozen=True):
     published: bool
     claims: tuple[Claim, ...]
     warnings: tuple[Notice, ...]
+    body_line: int
 
 
 class Drafts:
@@ -83,7 +84,8 @@ class Drafts:
             translation_of=metadata.translation_of,
             path=path,
         )
-        return Draft(article, metadata.status == "published", tuple(claims), _warnings(path, metadata, front))
+        warnings = _warnings(path, metadata, front)
+        return Draft(article, metadata.status == "published", tuple(claims), warnings, front.body_line)
 
 
 def _claims_of_withheld(path: str, front: FrontMatter) -> list[Claim]:

@@ -39,6 +39,8 @@ class CorpusReading(msgspec.Struct, frozen=True):
     articles: tuple[Article, ...]
     """Published ones, by path, with their passages."""
     report: SyncReport
+    body_lines: dict[str, int] = {}
+    """By path: the line of the file on which the body begins, for reports to editors."""
 
 
 def notice(path: str, problem: FileWithheld) -> Notice:

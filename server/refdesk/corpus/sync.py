@@ -53,7 +53,7 @@ def read_corpus(
     )
     if not force:
         guard_deletion(previous, report)
-    return CorpusReading(centre, articles, report)
+    return CorpusReading(centre, articles, report, {draft.article.path: draft.body_line for draft in drafts})
 
 
 def _silent(done: int, total: int, what: str) -> None:
