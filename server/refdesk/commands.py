@@ -50,9 +50,9 @@ def place(notice: dict[str, Any]) -> str:
 
 def run_check(settings: Settings, terminal: Terminal) -> int:
     reading = read_corpus(settings.corpus, progress=terminal.progress)
-    findings = check_corpus(reading, settings.corpus)
+    findings = check_corpus(reading)
     for finding in findings:
-        terminal.line(str(finding), "red" if finding.serious else "yellow")
+        terminal.line(str(finding), "red" if finding.is_error else "yellow")
     report: SyncReport = reading.report
     terminal.line(
         f"{len(reading.articles)} articles, {report.unpublished} unpublished, {len(findings)} findings", "bold"

@@ -6,13 +6,18 @@ import asyncio
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
+from urllib.parse import quote
 
 import msgspec
 import structlog
 
 from refdesk.corpus.files import corpus_root
+from refdesk.corpus.images import image_path, images_of, read_image
+from refdesk.corpus.links import ArticleIndex, article_link
+from refdesk.corpus.render import article_html
 from refdesk.corpus.report import CorpusReading
 from refdesk.corpus.sync import read_corpus
 from refdesk.domain.articles import Article, Roles
@@ -33,6 +38,8 @@ class Library:
         self._generations = GenerationStore(data, public_url)
         self._report: dict[str, Any] | None = None
         self._lock = asyncio.Lock()
+        self._index: tuple[str, ArticleIndex] | None = None
+        self._images_of = lru_cache(maxsize=20_000)(images_of)
 
     def current(self) -> Snapshot:
         return self._generations.current()
@@ -114,11 +121,34 @@ class Library:
 
     # --- what pages show ---
 
-    def article_html(self, article: Article, roles: Roles) -> str:
-        raise NotImplementedError
+    def article_html(self, article: Article, roles: Roles, *, with_title: bool = True) -> str:
+        """The body as sanitised HTML. A link to an article that the roles may not read is plain text, as one to an
+        article that does not exist."""
+        index = self._article_index()
+
+        def link(target: str) -> str | None:
+            found = article_link(target, article.path, index)
+            if found is None or found.url is None or not found.readable_by(roles):
+                return None
+            return found.url + fragment(target)
+
+        def image(target: str) -> str | None:
+            path = image_path(target, article.path)
+            return f"/media/{quote(path)}" if path else None
+
+        return article_html(article, link, image, with_title=with_title)
 
     def image(self, path: str, roles: Roles) -> tuple[bytes, str] | None:
-        raise NotImplementedError
+        """An image of the corpus folder, if an article that the roles may read shows it."""
+        shown = any(path in self._images_of(a) for a in self._articles() if a.readable_by(roles))
+        found = read_image(self._corpus, path) if shown else None
+        return None if found is None else (found.data, found.media_type)
+
+    def _article_index(self) -> ArticleIndex:
+        generation = self.current().generation
+        if self._index is None or self._index[0] != generation:
+            self._index = (generation, ArticleIndex(self._articles()))
+        return self._index[1]
 
     # --- life ---
 
@@ -127,6 +157,11 @@ class Library:
 
     async def close(self) -> None:
         pass
+
+
+def fragment(target: str) -> str:
+    _, mark, name = target.partition("#")
+    return f"#{quote(name)}" if mark else ""
 
 
 def now() -> str:

@@ -71,11 +71,10 @@ async def article_page(request: Request[Any, Any, Any], article_id: str) -> Resp
     article = snapshot.article(article_id, roles)
     if article is None or article.visibility == "title":
         raise RequestError(404, "article_not_found", "There is no such article.")
-    heading = "" if article.body.lstrip().startswith("# ") else f"<h1>{escape(article.title)}</h1>"
     updated = f'<p class="updated"><time>{escape(article.updated)}</time></p>' if article.updated else ""
     body = (
-        f'<main><p><a href="/">{escape(snapshot.centre.name)}</a></p><article>{heading}{updated}'
-        f"{services.syncing.article_html(article, roles)}</article></main>"
+        f'<main><p><a href="/">{escape(snapshot.centre.name)}</a></p><article><h1>{escape(article.title)}</h1>{updated}'
+        f"{services.syncing.article_html(article, roles, with_title=False)}</article></main>"
     )
     return page(article.title, body, language=article.language)
 

@@ -26,9 +26,9 @@ class Syncing(Protocol):
         """Index state for /health/ready: generation, articles, whether dense retrieval serves yet."""
 
     def image(self, path: str, roles: Roles) -> tuple[bytes, str] | None:
-        """An image of the corpus folder that an article uses: content and media type."""
+        """Content and media type of an image of the corpus folder, if an article that the roles may read shows it."""
 
-    def article_html(self, article: Article, roles: Roles) -> str:
+    def article_html(self, article: Article, roles: Roles, *, with_title: bool = True) -> str:
         """The body as sanitised HTML; links to articles the roles may not read are plain text."""
 
 
