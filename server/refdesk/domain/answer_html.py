@@ -10,8 +10,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 _ALLOWED = re.compile(r"(?:https?://|mailto:|/(?![/\\])|#)", re.I)
-_NEVER = ("html_block", "html_inline", "image", "reference", "lheading", "code")
-"""Raw HTML and images by principle; the others because they make hostile text slow or take a marker over."""
+_NEVER = ("html_block", "html_inline", "image", "reference", "lheading")
+"""Raw HTML and images by principle; the others because they make hostile text slow or take a marker over. Indented code
+stays on although an answer never has any: without that rule markdown-it-py lets any indented line close a fence."""
 _BRACKETS = re.compile(r"\\.|[\[\]<]", re.S)
 
 

@@ -50,8 +50,7 @@ class AnswerWriter:
         self.frames: list[Frame] = []
         self._root = Frame(0)
         self._gap = self._solid = False
-        self._last = ""
-        self._at_line_start = True
+        self._last = "\n"
 
     @property
     def citations(self) -> list[str]:
@@ -89,20 +88,20 @@ class AnswerWriter:
             if _joins(self._last, self._solid, text[0]):
                 self.top.add(INVISIBLE, INVISIBLE)
         self.top.add(text, text if label is None else label)
-        self._last = text[-1]
+        self._last = "" if text[-2:-1] == "\\" else text[-1]  # escaped, a character joins nothing
         self._solid = self._solid or not STRUCTURE.issuperset(text)
 
     def code(self, text: str) -> None:
         self.text(text)
-        self._solid = True
+        self._last, self._solid = "`", True
 
     def soft_break(self, prefix: str) -> None:
         self.text(f"\n{prefix}", " ")
         self._last, self._solid = "\n", False
 
-    def close_gap(self, *, nested: bool) -> None:
+    def close_gap(self, *, needed: bool) -> None:
         """At the end of a block: a line that lost all its content may be empty only where that changes nothing."""
-        if self._gap and not self._solid and (nested or self._last not in ("", "\n")):
+        if self._gap and not self._solid and (needed or self._last != "\n"):
             self.top.add(INVISIBLE, INVISIBLE)
         self._gap = False
 

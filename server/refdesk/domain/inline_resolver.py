@@ -42,7 +42,7 @@ class InlineResolver:
         self._text = ""
         self._at = 0
         self._prefixes: deque[str] = deque()
-        self._paragraph = self._nested = self._first = False
+        self._paragraph = self._needed = self._first = False
         self._ended = self._last = self._cut = False
         self._comment = self._block_comment = False
         self._ticks_seen: tuple[int, int] | None = None
@@ -53,8 +53,8 @@ class InlineResolver:
     def raw(self, text: str) -> None:
         self._writer.raw(text)
 
-    def begin(self, *, paragraph: bool, nested: bool) -> None:
-        self._paragraph, self._nested, self._first = paragraph, nested, True
+    def begin(self, *, paragraph: bool, needed: bool) -> None:
+        self._paragraph, self._needed, self._first = paragraph, needed, True
 
     def text(self, text: str) -> None:
         self._text += text
@@ -73,7 +73,7 @@ class InlineResolver:
                 self._writer.reduce_oldest()
             else:
                 self._writer.settle_oldest()
-        self._writer.close_gap(nested=self._nested)
+        self._writer.close_gap(needed=self._needed)
         self._text, self._at, self._ended = "", 0, False
         self._comment = self._comment and self._block_comment
 
@@ -204,7 +204,7 @@ class InlineResolver:
         length = run.end() - at
         if run.end() == limit and not ended and length < _LONGEST_TICKS:
             return False
-        closed = None if length >= _LONGEST_TICKS else self._ticks_after(run.end(), limit, length, ended=ended)
+        closed = None if length >= _LONGEST_TICKS else self._ticks_after(run.end(), limit, length)
         if closed is None and not ended and length < _LONGEST_TICKS:
             return False
         self._ticks_seen = None
@@ -216,7 +216,7 @@ class InlineResolver:
         self._at = closed
         return True
 
-    def _ticks_after(self, start: int, limit: int, length: int, *, ended: bool) -> int | None:
+    def _ticks_after(self, start: int, limit: int, length: int) -> int | None:
         """The offset behind the run of backticks that closes one of this length."""
         seen = self._ticks_seen
         at = seen[1] if seen is not None and seen[0] == self._at else start
@@ -224,7 +224,7 @@ class InlineResolver:
             run = _TICKS.search(self._text, at, limit)
             if run is None:
                 at = limit
-            elif run.end() == limit and not (ended and limit == len(self._text)):
+            elif run.end() == limit and not (self._ended and limit == len(self._text)):
                 at = run.start()
                 break
             elif run.end() - run.start() == length:
@@ -258,7 +258,7 @@ class InlineResolver:
             self._autolink(inside, url)
             self._at = stop + 1
             return True
-        compares = (closer not in ("<", ">") and stop < limit) or (stop == len(text) and ended)
+        compares = (closer not in ("<", ">") and stop < limit) or (stop == len(text) and self._ended)
         return self._put("<" if compares and _COMPARISON.fullmatch(inside) else "&lt;")
 
     def _autolink(self, written: str, url: str) -> None:

@@ -38,8 +38,9 @@ class BlockSink(Protocol):
     def raw(self, text: str) -> None:
         """Structure and code, to be written as it is."""
 
-    def begin(self, *, paragraph: bool, nested: bool) -> None:
-        """Inline content begins. `paragraph`: at the beginning of one; `nested`: inside a container."""
+    def begin(self, *, paragraph: bool, needed: bool) -> None:
+        """Inline content begins. `paragraph`: at the beginning of one; `needed`: without it the structure would be
+        another, because it stands in a container or ends one."""
 
     def text(self, text: str) -> None: ...
     def soft_break(self, prefix: str) -> None:
@@ -115,7 +116,8 @@ class BlockScanner:
         self._sink = sink
         self._held = ""
         self._inside = ""
-        """How the rest of the current line is passed on: `text`, `heading` or `raw`; "" at the beginning of a line."""
+        """How the rest of the current line is passed on: `text`, `heading`, `raw` or `skip` (nothing but its break);
+        "" at the beginning of a line."""
         self._containers: list[int] = []
         self._empty_item = False
         self._paragraph = self._table = self._open = self._newline = False
@@ -142,8 +144,8 @@ class BlockScanner:
     def _pass_on(self, text: str, at: int) -> int:
         end = text.find("\n", at)
         piece = text[at:] if end < 0 else text[at:end]
-        if self._inside == "raw":
-            self._sink.raw(piece if end < 0 else piece + "\n")
+        if self._inside in ("raw", "skip"):
+            self._sink.raw(("" if self._inside == "skip" else piece) + ("" if end < 0 else "\n"))
         elif piece:
             self._sink.text(piece)
         if end < 0:
@@ -217,7 +219,7 @@ class BlockScanner:
 
     def _overlong(self, at: int) -> int:
         """A hostile line: text for everybody, because a character that is no structure stands before it."""
-        self._write_text(_prefix(self._containers), INVISIBLE, boundary=False)
+        self._write_text(_prefix(self._containers), INVISIBLE, boundary=False, needed=True)
         return at
 
     def _classify(self, line: _Line, matched: int, text: str, at: int, *, final: bool) -> int | None:
@@ -235,7 +237,7 @@ class BlockScanner:
             if _FENCE.match(rest):
                 fence = self._fence_at(text, at + start, final=final)
                 if fence != _NO_FENCE:
-                    return None if fence is None else self._open_fence(fence, matched, opened, at)
+                    return None if fence is None else self._open_fence(fence, matched, opened, text, at)
             if not self._open_container(line, continues and not opened, matched, opened):
                 break
         if line.blank:
@@ -296,11 +298,17 @@ class BlockScanner:
         self._inside = "raw"
         return at
 
-    def _open_fence(self, fence: _Fence, matched: int, opened: list[int], at: int) -> int:
-        after = self._structure(matched, opened, at)
+    def _open_fence(self, fence: _Fence, matched: int, opened: list[int], text: str, at: int) -> int:
+        self._structure(matched, opened, at)
         self._empty_item = False
         self._fence = fence
-        return after
+        bar = text.find("|", at)
+        end = text.find("\n", at)
+        if bar < 0 or -1 < end < bar:
+            return at
+        self._sink.raw(text[at:bar])  # markdown-it looks for tables first: the info would be the cell of one
+        self._inside = "skip"
+        return bar
 
     def _heading(self, line: _Line, matched: int, opened: list[int], at: int) -> int:
         self._structure(matched, opened, at)
@@ -308,14 +316,14 @@ class BlockScanner:
         start, _ = line.indent()
         end = start + len(line.head[start:]) - len(line.head[start:].lstrip("#"))
         self._sink.raw(line.head[:end])
-        self._sink.begin(paragraph=False, nested=True)
+        self._sink.begin(paragraph=False, needed=True)
         self._open, self._inside = True, "heading"
         return at + end
 
     def _text_line(self, line: _Line, matched: int, opened: list[int], at: int) -> int:
         start, indent = line.indent()
-        lazy = self._paragraph and not opened and matched < len(self._containers)
-        if lazy:
+        needed = bool(self._containers or opened)
+        if self._paragraph and not opened and matched < len(self._containers):  # a lazy continuation
             prefix = _prefix(self._containers)
         else:
             prefix = line.head[:start] if indent <= 3 else line.head[: line.at] + line.pad()
@@ -327,10 +335,10 @@ class BlockScanner:
         boundary = self._table or rule or rest.startswith("|")
         self._table = (self._table and self._paragraph) or rule
         kept = "" if rule else _guarded(rest, whole=line.whole)
-        self._write_text(prefix, kept, boundary=boundary)
+        self._write_text(prefix, kept, boundary=boundary, needed=needed)
         return at + start + len(kept.replace(GUARD, ""))
 
-    def _write_text(self, prefix: str, text: str, *, boundary: bool) -> None:
+    def _write_text(self, prefix: str, text: str, *, boundary: bool, needed: bool) -> None:
         self._empty_item = False
         if self._paragraph and not boundary:
             self._newline = False
@@ -339,7 +347,7 @@ class BlockScanner:
             continues = self._paragraph
             self._close()
             self._sink.raw(prefix)
-            self._sink.begin(paragraph=not continues, nested=bool(self._containers))
+            self._sink.begin(paragraph=not continues, needed=needed)
         self._paragraph = self._open = True
         self._inside = "text"
         if text:
