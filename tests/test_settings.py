@@ -1,0 +1,86 @@
+"""Settings: one table, wrong values named with what is allowed, weak secrets refused."""
+
+from pathlib import Path
+
+import pytest
+
+from refdesk.errors import SettingError
+from refdesk.settings import SETTINGS, load, settings_table, unknown_names
+
+GOOD = "hT3vQ9zLw7RkX2mB8nPcY5sD1fGj6aUe"
+README = Path(__file__).parent.parent / "README.md"
+
+
+def test_defaults_need_nothing():
+    settings = load({})
+    assert (settings.corpus, settings.data) == (Path("corpus"), Path("data"))
+    assert settings.identity_secrets == {}
+    assert settings.rate_limits
+
+
+def test_a_flag_wins_over_the_environment():
+    assert load({"REFDESK_PORT": "9000"}, {"port": "9001"}).port == 9001
+    assert load({"REFDESK_PORT": "9000"}, {"port": None}).port == 9000
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("REFDESK_PORT", "eighty"),
+        ("REFDESK_PORT", "70000"),
+        ("REFDESK_RATE_LIMITS", "yes"),
+        ("REFDESK_LOG", "xml"),
+        ("REFDESK_MODEL", "two words"),
+        ("REFDESK_PUBLIC_URL", "help.example.com"),
+        ("REFDESK_PUBLIC_URL", "https://help.example.com/docs"),
+        ("REFDESK_PUBLIC_URL", "https://user:pw@help.example.com"),
+        ("REFDESK_ALLOWED_ORIGINS", "*"),
+        ("REFDESK_ALLOWED_ORIGINS", "https://*.example.com"),
+        ("REFDESK_ALLOWED_ORIGINS", "https://shop.example.com/"),
+        ("REFDESK_ALLOWED_ORIGINS", "https://shop.example.com./"),
+        ("REFDESK_TURN_SECONDS", "0"),
+        ("REFDESK_TURN_SECONDS", "nan"),
+        ("ANTHROPIC_BASE_URL", "ftp://models"),
+        ("REFDESK_IDENTITY_SECRET", "short"),
+        ("REFDESK_STAFF_KEY", "changeme-changeme-changeme-changeme"),
+        ("REFDESK_STAFF_KEY", "your-staff-key-goes-here-0123456789ab"),
+        ("REFDESK_STAFF_KEY", "abcabcabcabcabcabcabcabcabcabcabc"),
+        ("REFDESK_STAFF_KEY", "0123456789abcdefghijklmnopqrstuvwxyz"),
+        ("REFDESK_STAFF_KEY", "a" * 40),
+        ("REFDESK_IDENTITY_SECRET", f"old:{GOOD},new:{GOOD[::-1]},third:{GOOD}x"),
+        ("REFDESK_IDENTITY_SECRET", f"one:{GOOD},one:{GOOD}"),
+    ],
+)
+def test_a_wrong_value_names_the_setting_and_what_is_allowed(name, value):
+    with pytest.raises(SettingError) as caught:
+        load({name: value})
+    assert str(caught.value).startswith(f"{name}: ")
+    assert len(value) < 10 or value not in str(caught.value) or "SECRET" not in name
+
+
+def test_origins_are_normalised_like_a_browser_sends_them():
+    settings = load({"REFDESK_ALLOWED_ORIGINS": "https://SHOP.example.com:443, http://localhost:3000"})
+    assert settings.allowed_origins == ("https://shop.example.com", "http://localhost:3000")
+
+
+def test_two_identity_secrets_while_one_is_rotated_out():
+    assert load({"REFDESK_IDENTITY_SECRET": GOOD}).identity_secrets == {"default": GOOD}
+    both = load({"REFDESK_IDENTITY_SECRET": f"new:{GOOD}, old:{GOOD[::-1]}"}).identity_secrets
+    assert both == {"new": GOOD, "old": GOOD[::-1]}
+
+
+def test_no_secret_can_be_given_on_the_command_line():
+    assert [s.env for s in SETTINGS if s.secret] == [
+        "REFDESK_IDENTITY_SECRET",
+        "REFDESK_STAFF_KEY",
+        "ANTHROPIC_API_KEY",
+    ]
+    assert all(s.flag is None for s in SETTINGS if s.secret)
+
+
+def test_misspelt_names_are_found():
+    assert unknown_names({"REFDESK_PROT": "1", "REFDESK_PORT": "1", "HOME": "/"}) == ["REFDESK_PROT"]
+
+
+def test_the_readme_has_the_table_of_settings():
+    assert settings_table() in README.read_text("utf-8")
