@@ -13,7 +13,7 @@ import msgspec
 
 from refdesk.corpus.addresses import canonical_url
 from refdesk.corpus.files import inside, read_bytes
-from refdesk.domain.articles import BUILT_IN_ROLES, HelpCentre
+from refdesk.domain.articles import BUILT_IN_ROLES, Contact, HelpCentre
 from refdesk.errors import CorpusError, FileWithheld
 
 FILE_NAME = "help-center.toml"
@@ -26,8 +26,13 @@ _ROLE = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _MAIL = re.compile(r"[^\s@<>]+@[^\s@<>]+")
 
 
+class _Contact(Contact, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
 class _File(HelpCentre, frozen=True, forbid_unknown_fields=True):
     name: str = ""
+    contact: _Contact = _Contact()
 
 
 def read_help_centre(root: Path) -> HelpCentre:
@@ -41,6 +46,7 @@ def read_help_centre(root: Path) -> HelpCentre:
         languages=_languages(given),
         roles=_roles(given),
         article_url=_article_url(given),
+        contact=Contact(given.contact.url, given.contact.mail),
     )
 
 

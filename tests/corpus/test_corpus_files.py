@@ -1,0 +1,127 @@
+"""Files that are no articles, on a real file system: none is indexed, none stops the others, each is named."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from folders import article, front, ids, read_one, withheld, write
+
+from refdesk.corpus.files import MAX_FILE_BYTES
+from refdesk.corpus.sync import read_corpus
+from refdesk.errors import CorpusError
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write(tmp_path / "corpus", {"good.md": "# Good\n\nText.\n", "sub/also.md": "Text"})
+
+
+def test_special_files_and_links(corpus: Path, tmp_path: Path):
+    secret = tmp_path / "secret.md"
+    secret.write_text("secret")
+    (corpus / "passwd.md").symlink_to("/etc/passwd")
+    (corpus / "secret.md").symlink_to(secret)
+    (corpus / "dangling.md").symlink_to("nowhere")
+    (corpus / "self.md").symlink_to("self.md")
+    (corpus / "sub" / "loop").symlink_to(corpus, target_is_directory=True)
+    (corpus / "outside").symlink_to(tmp_path, target_is_directory=True)
+    (corpus / "picture.png").symlink_to("/etc/passwd")
+    os.mkfifo(corpus / "pipe.md")
+    os.mkfifo(corpus / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(corpus / "socket.md"))
+        reading = read_corpus(corpus)
+    assert ids(reading) == ["good", "sub-also"]
+    assert set(withheld(reading)) == {
+        "passwd.md", "secret.md", "dangling.md", "self.md", "sub/loop", "outside", "picture.png", "pipe.md", "pipe",
+        "socket.md",
+    }  # fmt: skip
+
+
+def test_files_and_folders_that_nobody_may_read(corpus: Path):
+    (corpus / "locked.md").write_text("x")
+    (corpus / "locked.md").chmod(0)
+    (corpus / "closed").mkdir()
+    (corpus / "closed" / "x.md").write_text("x")
+    (corpus / "closed").chmod(0)
+    try:
+        reading = read_corpus(corpus)
+    finally:
+        (corpus / "closed").chmod(0o755)
+    assert ids(reading) == ["good", "sub-also"]
+    assert set(withheld(reading)) == {"locked.md", "closed"}
+
+
+def test_a_link_to_a_file_inside_is_followed(corpus: Path):
+    hidden = corpus / "..2026" / "mounted.md"
+    hidden.parent.mkdir()
+    hidden.write_text("Mounted")
+    (corpus / "mounted.md").symlink_to(hidden)
+    assert article(read_corpus(corpus), "mounted").body == "Mounted"
+
+
+def test_hidden_files_and_other_suffixes_are_skipped(corpus: Path):
+    write(corpus, {".git/x.md": "x", ".hidden.md": "x", "notes.txt": "x", "UPPER.MD": "x", "long.markdown": "x"})
+    reading = read_corpus(corpus)
+    assert ids(reading) == ["good", "long", "sub-also", "upper"]
+    assert withheld(reading) == {}
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        ("# Возврат\n\nТекст".encode("utf-16"), 1),
+        ("# Возврат\n\nТекст".encode("utf-16-le"), None),
+        ("# Возврат\n\nТекст".encode("utf-32"), 1),
+        (b"ok\nna\xefve caf\xe9\n", 2),
+        ("Привет".encode("cp1251"), 1),
+        (b"a\n\nb\x00c", 3),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", None),
+        (b"\xed\xa0\x80", 1),
+    ],
+)
+def test_other_encodings_are_withheld(tmp_path: Path, data: bytes, line: int | None):
+    reading = read_one(tmp_path, data)
+    assert ids(reading) == ["other"]
+    assert line in (None, withheld(reading)["one.md"][1])
+
+
+def test_a_byte_order_mark_and_line_ends_are_not_part_of_the_body(tmp_path: Path):
+    reading = read_one(tmp_path, b"\xef\xbb\xbf---\r\nid: a\r\n---\r\nLine one\r\nLine two\r\n")
+    assert article(reading, "a").body == "Line one\nLine two\n"
+
+
+def test_an_empty_file_is_an_article_without_text(tmp_path: Path):
+    reading = read_one(tmp_path, b"")
+    assert article(reading, "one").passages == ()
+    assert [(n.path, n.reason) for n in reading.report.warnings] == [("one.md", "the article is empty")]
+
+
+def test_two_megabytes_are_served_and_fifty_are_not(tmp_path: Path):
+    with open(tmp_path / "huge.md", "wb") as file:
+        file.truncate(50 * 1024 * 1024)
+    reading = read_one(tmp_path, "# Long\n\n" + "A sentence of this article. " * 75_000)
+    assert ids(reading) == ["one", "other"]
+    assert str(MAX_FILE_BYTES // 1024 // 1024) in withheld(reading)["huge.md"][0]
+
+
+def test_a_file_name_that_is_no_text(corpus: Path):
+    with open(os.fsencode(corpus) + b"/\xff.md", "wb") as file:
+        file.write(b"x")
+    assert set(withheld(read_corpus(corpus))) == {"\\udcff.md"}
+
+
+def test_one_bad_file_leaves_the_others(tmp_path: Path):
+    reading = read_one(tmp_path, front(audience="[staff"))
+    assert ids(reading) == ["other"]
+
+
+@pytest.mark.parametrize("make", [lambda p: None, lambda p: p.mkdir(), lambda p: p.write_text("x")])
+def test_a_missing_or_empty_folder_is_an_error(tmp_path: Path, make):
+    folder = tmp_path / "corpus"
+    make(folder)
+    with pytest.raises(CorpusError, match=str(folder)):
+        read_corpus(folder)

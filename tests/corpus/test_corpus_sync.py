@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+from folders import TOML, article, front, ids, write
+
+from refdesk.corpus.report import CorpusReading
+from refdesk.corpus.sync import read_corpus
+from refdesk.errors import MassDeletion
+
+BODY = "# Refunds\n\nWithin 30 days.\n"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write(tmp_path, {"a.md": front(id="a") + BODY, "b.md": "# B\n\nText", "c.md": "# C\n\nText"})
+
+
+def again(corpus: Path, reading: CorpusReading, **options: bool) -> CorpusReading:
+    return read_corpus(corpus, reading.articles, **options)
+
+
+def test_the_first_sync_adds_everything(corpus: Path):
+    report = read_corpus(corpus).report
+    assert (report.added, report.changed, report.removed, report.unchanged) == (("a", "b", "c"), (), (), 0)
+
+
+def test_unchanged_articles_are_the_same_objects(corpus: Path):
+    first = read_corpus(corpus)
+    second = again(corpus, first)
+    assert all(new is old for new, old in zip(second.articles, first.articles, strict=True))
+    assert second.report.unchanged == 3
+    assert (second.report.added, second.report.changed) == ((), ())
+
+
+def test_a_reading_survives_storage(corpus: Path):
+    first = read_corpus(corpus)
+    stored = msgspec.msgpack.decode(msgspec.msgpack.encode(first), type=CorpusReading)
+    assert again(corpus, stored).report.unchanged == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        front(id="a", title="New") + BODY,
+        front(id="a", audience="[staff]") + BODY,
+        front(id="a", updated="2020-01-01") + BODY,
+        front(id="a") + BODY + "More.",
+    ],
+)
+def test_content_and_metadata_change_the_version(corpus: Path, text: str):
+    first = read_corpus(corpus)
+    (corpus / "a.md").write_text(text)
+    second = again(corpus, first)
+    assert second.report.changed == ("a",)
+    assert second.report.unchanged == 2
+    assert article(second, "a").version != article(first, "a").version
+
+
+def test_only_the_file_time_changes_the_date(corpus: Path):
+    first = read_corpus(corpus)
+    os.utime(corpus / "a.md", (0, 86_400 * 365))
+    second = again(corpus, first)
+    assert article(second, "a").updated == "1971-01-01"
+    assert second.report.changed == ("a",)
+
+
+def test_a_renamed_file_with_an_id_is_one_article(corpus: Path):
+    first = read_corpus(corpus)
+    (corpus / "a.md").rename(corpus / "z.md")
+    second = again(corpus, first)
+    assert ids(second) == ["a", "b", "c"]
+    assert article(second, "a").path == "z.md"
+    assert second.report.removed == ()
+
+
+def test_a_shorter_text_leaves_no_tail(corpus: Path):
+    (corpus / "b.md").write_text("# B\n\n" + "\n\n".join(f"## S{n}\n\nText {n}." for n in range(4)))
+    first = read_corpus(corpus)
+    (corpus / "b.md").write_text("# B\n\nOnly this.")
+    assert len(article(first, "b").passages) == 4
+    assert len(article(again(corpus, first), "b").passages) == 1
+
+
+def test_archived_and_deleted_files_are_removed(corpus: Path):
+    first = read_corpus(corpus)
+    (corpus / "a.md").write_text(front(id="a", status="archived") + BODY)
+    second = again(corpus, first)
+    assert second.report.removed == ("a",)
+
+
+def test_a_sync_that_would_remove_more_than_half_stops(corpus: Path):
+    first = read_corpus(corpus)
+    (corpus / "a.md").unlink()
+    (corpus / "b.md").unlink()
+    with pytest.raises(MassDeletion, match="2 of 3"):
+        again(corpus, first)
+    assert again(corpus, first, force=True).report.removed == ("a", "b")
+
+
+def test_half_may_go(tmp_path: Path):
+    write(tmp_path, {"a.md": "x", "b.md": "y"})
+    first = read_corpus(tmp_path)
+    (tmp_path / "a.md").unlink()
+    assert again(tmp_path, first).report.removed == ("a",)
+
+
+def test_withholding_most_articles_is_a_mass_deletion_too(corpus: Path):
+    first = read_corpus(corpus)
+    for name in "abc":
+        (corpus / f"{name}.md").write_text(front(id=name, audience="staff") + BODY)
+    with pytest.raises(MassDeletion, match="withheld"):
+        again(corpus, first)
+
+
+def test_declaring_a_role_changes_no_version(corpus: Path):
+    first = read_corpus(corpus)
+    write(corpus, {}, TOML.replace('"partner"', '"partner", "vip"'))
+    assert again(corpus, first).report.unchanged == 3
+
+
+def test_progress_ends_at_the_total(corpus: Path):
+    calls: list[tuple[int, int, str]] = []
+    read_corpus(corpus, progress=lambda *call: calls.append(call))
+    assert (3, 3, "reading files") in calls
+    assert calls[-1] == (3, 3, "splitting articles")
+    assert all(done <= total for done, total, _ in calls)
+
+
+def test_translations_that_name_no_article_are_reported(tmp_path: Path):
+    write(tmp_path, {"a.md": front(translation_of="gone") + "x", "b.md": front(id="b", translation_of="b") + "x"})
+    assert sorted(n.path for n in read_corpus(tmp_path).report.warnings) == ["a.md", "b.md"]
+
+
+def test_an_undeclared_language_is_served_and_reported(tmp_path: Path):
+    reading = read_corpus(write(tmp_path, {"a.md": front(id="a", language="de") + "x"}))
+    assert article(reading, "a").language == "de"
+    assert "'de'" in reading.report.warnings[0].reason
