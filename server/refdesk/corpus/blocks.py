@@ -214,7 +214,7 @@ class _Scanner:
         if row + 1 >= len(self._lines) or "|" not in self._lines[row]:
             return False
         delimiter = self._lines[row + 1]
-        if "-" not in delimiter or "|" not in delimiter or delimiter.strip("-:| \t"):
+        if "|" not in delimiter or delimiter.strip("-:| \t") or _ITEM.match(delimiter):
             return False
         cells = _cells(delimiter)
         return len(cells) == len(_cells(self._lines[row])) and all(_DELIMITER_CELL.fullmatch(cell) for cell in cells)
