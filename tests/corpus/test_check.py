@@ -54,6 +54,18 @@ def test_every_kind_of_finding_with_its_line(tmp_path: Path):
     ]
 
 
+def test_pictures_that_are_missing_and_links_that_only_some_may_follow(tmp_path: Path):
+    files = {
+        "a.md": "# A\n\n![x](img/gone.png) ![y](img/here.png)\n\n[staff](s.md)\n",
+        "s.md": front(audience="[staff]") + "# S\n\n[other](s2.md) [public](a.md)\n",
+        "s2.md": front(audience="[staff, partner]") + "# S2\n\nText.\n",
+        "img/here.png": "x",
+    }
+    found = check_corpus(read_corpus(write(tmp_path, files)), tmp_path)
+    assert kinds(found) == [("broken_image", "a.md", 3), ("restricted_link", "a.md", 5)]
+    assert str(found[0]) == "a.md:3: there is no picture img/gone.png"
+
+
 def test_headings_without_text(tmp_path: Path):
     body = "# T\n\nText.\n\n## Empty\n\n## Parent\n\n### Child\n\nText.\n\n##\n\nText.\n\n## Last\n"
     found = check(tmp_path, {"a.md": body})

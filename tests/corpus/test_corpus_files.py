@@ -105,7 +105,7 @@ def test_two_megabytes_are_served_and_fifty_are_not(tmp_path: Path):
         file.truncate(50 * 1024 * 1024)
     reading = read_one(tmp_path, "# Long\n\n" + "A sentence of this article. " * 75_000)
     assert ids(reading) == ["one", "other"]
-    assert str(MAX_FILE_BYTES // 1024 // 1024) in withheld(reading)["huge.md"][0]
+    assert str(MAX_FILE_BYTES // 1024) in withheld(reading)["huge.md"][0]
 
 
 def test_a_file_name_that_is_no_text(corpus: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 
@@ -11,10 +12,11 @@ import msgspec
 
 from refdesk.corpus.blocks import Block, scan_blocks
 from refdesk.corpus.headings import anchor, heading_text
+from refdesk.corpus.images import image_path
 from refdesk.corpus.instructions import instructions
 from refdesk.corpus.links import ArticleIndex, article_link, corpus_path, is_relative, written_targets
 from refdesk.corpus.report import CorpusReading
-from refdesk.domain.articles import Article
+from refdesk.domain.articles import PUBLIC, Article
 
 Kind = Literal[
     "withheld",
@@ -23,6 +25,8 @@ Kind = Literal[
     "empty_article",
     "broken_link",
     "broken_anchor",
+    "broken_image",
+    "restricted_link",
     "empty_heading",
     "instruction",
 ]
@@ -35,19 +39,22 @@ class Finding(msgspec.Struct, frozen=True):
     line: int | None = None
     """In the file, from 1."""
 
+    def __str__(self) -> str:
+        return f"{self.path}{f':{self.line}' if self.line else ''}: {self.message}"
+
     @property
     def is_error(self) -> bool:
         """Readers miss something or are led nowhere; the others are for an editor to judge."""
-        return self.kind in ("withheld", "broken_link", "broken_anchor")
+        return self.kind in ("withheld", "broken_link", "broken_anchor", "broken_image")
 
 
-def check_corpus(reading: CorpusReading) -> list[Finding]:
-    """By path, then line."""
+def check_corpus(reading: CorpusReading, folder: Path | None = None) -> list[Finding]:
+    """By path, then line. Pictures are looked for where the corpus folder is given."""
     report = reading.report
     findings = [Finding("withheld", notice.path, notice.reason, notice.line) for notice in report.withheld]
     findings += [Finding("warning", notice.path, notice.reason, notice.line) for notice in report.warnings]
     findings += _duplicate_titles(reading.articles)
-    checker = _Links(reading.articles)
+    checker = _Links(reading.articles, folder)
     for article in reading.articles:
         blocks = list(scan_blocks(article.body))
         above = reading.body_lines.get(article.path, 1) - 1
@@ -95,11 +102,20 @@ def _anchors(body: str) -> frozenset[str]:
     return frozenset(anchor(heading_text(block.title), taken) for block in scan_blocks(body) if block.kind == "heading")
 
 
+def _restricted(article: Article, found: Article, line: int) -> Finding | None:
+    """Some readers see the link's text without the link; what it says may be more than they should know."""
+    if found.readable_by(frozenset({PUBLIC})) or set(article.audience) <= set(found.audience):
+        return None
+    message = f"the link leads to {found.path}, which not every reader of this article may read"
+    return Finding("restricted_link", article.path, message, line)
+
+
 class _Links:
     """Links of articles to articles. Other addresses are not asked for: checking a folder must not reach out."""
 
-    def __init__(self, articles: Sequence[Article]) -> None:
+    def __init__(self, articles: Sequence[Article], folder: Path | None) -> None:
         self._index = ArticleIndex(articles)
+        self._folder = folder
         self._anchors: dict[str, frozenset[str]] = {}
 
     def broken(self, article: Article, blocks: list[Block]) -> Iterator[Finding]:
@@ -118,13 +134,20 @@ class _Links:
             return None
         found = article_link(target, article.path, self._index)
         if found is not None:
-            return self._anchor_finding(article, found, fragment, target, line)
+            return self._anchor_finding(article, found, fragment, target, line) or _restricted(article, found, line)
+        if image := image_path(target, article.path):
+            return self._image_finding(article, image, line)
         path = corpus_path(target, article.path)
         leads_out = path is None
         names_article = address.startswith("/articles/") or (path or "").lower().endswith((".md", ".markdown"))
         if leads_out or names_article:
             return Finding("broken_link", article.path, f"the link {target!r} leads to no article", line)
         return None
+
+    def _image_finding(self, article: Article, image: str, line: int) -> Finding | None:
+        if self._folder is None or (self._folder / image).is_file():
+            return None
+        return Finding("broken_image", article.path, f"there is no picture {image}", line)
 
     def _anchor_finding(
         self, article: Article, found: Article, fragment: str, target: str, line: int

@@ -84,9 +84,9 @@ def read_bytes(path: str | Path, limit: int) -> bytes:
             raise FileWithheld("not a regular file")
         if not status.st_mode & _ANYBODY_READS:
             raise FileWithheld("the file's mode lets nobody read it")
-        data = file.read(limit + 1) if status.st_size <= limit else b"x" * (limit + 1)
-    if len(data) > limit:
-        raise FileWithheld(f"the file is larger than {limit // (1024 * 1024)} MiB: split it into several articles")
+        data = file.read(limit + 1) if status.st_size <= limit else b""
+    if max(status.st_size, len(data)) > limit:
+        raise FileWithheld(f"the file is larger than {limit // 1024} KiB")
     return data
 
 

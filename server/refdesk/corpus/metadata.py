@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import unicodedata
 from datetime import date
 from functools import lru_cache
 from typing import Literal, TypeVar
@@ -31,6 +32,9 @@ _ACCESS_LIKE = frozenset(
     " members permission permissions private protected public publish published readers restricted role roles"
     " secret security staff staff_only unlisted unpublished users viewers visible visible_for visible_to".split()
 )
+
+
+_MIXED_SCRIPTS = re.compile(r"[a-z].*[^\x00-\u024f]|[^\x00-\u024f].*[a-z]")
 
 
 class Metadata(msgspec.Struct, frozen=True):
@@ -210,7 +214,9 @@ def _unknown_keys(front: FrontMatter) -> tuple[tuple[str, int], ...]:
 
 @lru_cache(maxsize=1024)
 def _guard_meant(key: str) -> str | None:
-    plain = key.strip().casefold().replace("-", "_").replace(" ", "_")
+    plain = unicodedata.normalize("NFKC", key).strip().casefold().replace("-", "_").replace(" ", "_")
+    if _MIXED_SCRIPTS.search(plain):
+        return "audience"  # look-alike letters
     if plain in _ACCESS_LIKE:
         return "status" if plain.startswith(("draft", "publish", "unpublish", "embargo")) else "audience"
     return next(iter(difflib.get_close_matches(plain, _GUARDS, 1, 0.75)), None)
