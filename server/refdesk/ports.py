@@ -132,8 +132,12 @@ class VectorIndex(Protocol):
     def query(self, collections: Sequence[str], vector: Any, limit: int) -> list[tuple[int, float]]:
         """(row, cosine) best first, over the given collections, which belong to one encoder. A row comes once."""
 
-    def cosines(self, collections: Sequence[str], vector: Any, rows: Sequence[int]) -> dict[int, float]:
-        """Exact cosines of given rows, such as those that words found; a row that is not there is left out."""
+    def vectors(self, collections: Sequence[str], rows: Sequence[int]) -> tuple[Any, Any]:
+        """The exact vectors of given rows: rows (n,) and vectors (n, dimensions). A row comes as often as it has texts,
+        and not at all where it is not in these collections."""
+
+    def sample(self, collection: str, limit: int) -> Any:
+        """Up to `limit` of the collection's vectors, evenly spread, (n, dimensions)."""
 
     def close(self) -> None: ...
 

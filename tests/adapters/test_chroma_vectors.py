@@ -55,9 +55,10 @@ def test_finds_each_text_by_its_row(index: Path) -> None:
 def test_exact_cosines_agree_with_search_and_leave_out_unknown_rows(index: Path) -> None:
     vectors = ChromaVectors.open(index)
     found = vectors.query(["public-e5"], question(7), 20)
-    exact = vectors.cosines(["public-e5"], question(7), [*(row for row, _ in found), 5])
+    rows, matrix = vectors.vectors(["public-e5"], [*(row for row, _ in found), 5])
+    exact = dict(zip(rows.tolist(), (matrix @ question(7)).tolist(), strict=True))
     assert exact == pytest.approx(dict(found), abs=2e-3)
-    assert vectors.cosines(["public-e5"], question(7), []) == {}
+    assert len(vectors.vectors(["public-e5"], [])[0]) == 0
     vectors.close()
 
 
@@ -65,7 +66,18 @@ def test_one_text_of_several_rows_and_one_row_of_several_texts(tmp_path: Path) -
     write_index(tmp_path / "i", {"abc": Wanted("m", DIMENSIONS, {1: [4, 5], 2: [5]})}, vectors_of)
     vectors = ChromaVectors.open(tmp_path / "i")
     assert [row for row, _ in vectors.query(["abc"], question(1), 9)] == [4, 5]
-    assert vectors.cosines(["abc"], question(2), [4, 5])[5] == pytest.approx(1, abs=2e-3)
+    rows, matrix = vectors.vectors(["abc"], [4, 5])
+    assert sorted(rows.tolist()) == [4, 5, 5]
+    assert (matrix @ question(2)).max() == pytest.approx(1, abs=2e-3)
+    vectors.close()
+
+
+def test_a_sample_is_spread_over_what_is_alive(tmp_path: Path, index: Path) -> None:
+    write_index(tmp_path / "two", wanted(range(11, 101)), vectors_of, index)
+    vectors = ChromaVectors.open(tmp_path / "two")
+    assert np.array_equal(vectors.sample("public-e5", 1)[0], question(11))
+    assert len(vectors.sample("public-e5", 40)) == 40
+    assert len(vectors.sample("public-e5", 500)) == 90
     vectors.close()
 
 
@@ -156,7 +168,7 @@ def test_wrong_dimension_and_unknown_collection_are_named(index: Path) -> None:
     with pytest.raises(DenseUnavailable, match="dimension"):
         vectors.query(["public-e5"], np.ones(5, np.float32), 3)
     with pytest.raises(DenseUnavailable, match="no collection"):
-        vectors.cosines(["staff-e5"], question(1), [10])
+        vectors.vectors(["staff-e5"], [10])
     vectors.close()
     with pytest.raises(DenseUnavailable):
         vectors.query(["public-e5"], question(1), 3)

@@ -116,6 +116,9 @@ class Dense:
             raise self.failure
         return self.found
 
+    def signals(self, query, language, audiences, rows):
+        return {row: {"cosine": near} for row, near in self.found if row in rows}
+
 
 PAIR = [
     article("words", "Refunds", "A refund takes ten days."),
@@ -125,8 +128,13 @@ PAIR = [
 
 
 async def test_dense_scores_outweigh_words_and_words_break_ties() -> None:
-    assert await ids(snapshot(PAIR, dense=Dense([(1, 0.9), (0, 0.5)])), "refund") == ["sense", "words"]
-    assert await ids(snapshot(PAIR, dense=Dense([(1, 0.9), (0, 0.9)])), "refund") == ["words", "sense"]
+    question = "is a refund back soon"
+    assert await ids(snapshot(PAIR, dense=Dense([(1, 0.9), (0, 0.5)])), question) == ["sense", "words"]
+    assert await ids(snapshot(PAIR, dense=Dense([(1, 0.9), (0, 0.9)])), question) == ["words", "sense"]
+
+
+async def test_words_that_fit_the_whole_question_outweigh_nearness() -> None:
+    assert await ids(snapshot(PAIR, dense=Dense([(1, 0.9), (0, 0.5)])), "refund") == ["words", "sense"]
 
 
 async def test_hits_of_the_dense_index_have_all_signals() -> None:
@@ -138,8 +146,8 @@ async def test_hits_of_the_dense_index_have_all_signals() -> None:
 
 async def test_hidden_and_unknown_rows_of_the_dense_index_are_dropped() -> None:
     dense = Dense([(2, 1.0), (77, 1.0), (-1, 1.0), (1, 0.5)])
-    assert await ids(snapshot(PAIR, dense=dense), "refund") == ["sense", "words"]
-    assert dense.asked == [("refund", "en", [("public",)])]
+    assert await ids(snapshot(PAIR, dense=dense), "is a refund back soon") == ["words", "sense"]
+    assert dense.asked == [("is a refund back soon", "en", [("public",)])]
 
 
 async def test_words_do_not_count_for_a_question_in_another_language() -> None:

@@ -6,19 +6,21 @@ asks in another language. Chroma answers with partial results where its files ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import chromadb
 import msgspec
 import numpy as np
 from chromadb.config import Settings
+from numpy.typing import NDArray
 
 from refdesk.adapters import vector_slots
 from refdesk.adapters.vector_slots import Slots, VectorFile
 from refdesk.errors import DenseUnavailable
 
+T = TypeVar("T")
 MANIFEST = "vectors.json"
 ENOUGH = 0.5
 """Share of the asked neighbours that must come back. The approximate search may miss one; a lost file loses most."""
@@ -60,12 +62,13 @@ class _Collection:
             raise DenseUnavailable("the vector index returned unknown ids")
         return hits
 
-    def cosines(self, vector: Any, rows: Sequence[int]) -> list[tuple[int, float]]:
+    def vectors(self, rows: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         pairs = self._slots.of_rows(rows)
-        if not len(pairs):
-            return []
-        cosines = self._vectors.read(pairs[:, 0].tolist()) @ vector
-        return list(zip(pairs[:, 1].tolist(), cosines.tolist(), strict=True))
+        return pairs[:, 1], self._vectors.read(pairs[:, 0].tolist())
+
+    def sample(self, limit: int) -> NDArray[np.float32]:
+        live = np.flatnonzero(self._slots.keys)
+        return self._vectors.read(live[:: max(1, len(live) // limit)][:limit].tolist())
 
 
 class ChromaVectors:
@@ -99,18 +102,23 @@ class ChromaVectors:
                 best[row] = max(cosine, best.get(row, -1.0))
         return sorted(best.items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
 
-    def cosines(self, collections: Sequence[str], vector: Any, rows: Sequence[int]) -> dict[int, float]:
-        best: dict[int, float] = {}
-        for collection in self._asked(collections, vector):
-            for row, cosine in _guarded(collection.cosines, vector, rows):
-                best[row] = max(cosine, best.get(row, -1.0))
-        return best
+    def vectors(self, collections: Sequence[str], rows: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        found = [_guarded(self._named(name).vectors, rows) for name in collections]
+        some = [pair for pair in found if len(pair[0])]
+        if not some:
+            return np.empty(0, np.int32), np.empty((0, 0), np.float32)
+        return np.concatenate([pair[0] for pair in some]), np.concatenate([pair[1] for pair in some])
+
+    def sample(self, collection: str, limit: int) -> NDArray[np.float32]:
+        return _guarded(self._named(collection).sample, limit)
+
+    def _named(self, name: str) -> _Collection:
+        if name not in self._collections:
+            raise DenseUnavailable(f"the vector index has no collection {name}")
+        return self._collections[name]
 
     def _asked(self, names: Sequence[str], vector: Any) -> list[_Collection]:
-        unknown = [name for name in names if name not in self._collections]
-        if unknown:
-            raise DenseUnavailable(f"the vector index has no collection {unknown[0]}")
-        asked = [self._collections[name] for name in names]
+        asked = [self._named(name) for name in names]
         if any(collection.facts.dimensions != np.shape(vector)[-1] for collection in asked):
             raise DenseUnavailable("the question's vector has another dimension than the index")
         return [collection for collection in asked if collection.facts.live]
@@ -126,11 +134,10 @@ def open_client(folder: Path) -> Any:
     return chromadb.PersistentClient(str(folder / "chroma"), settings)
 
 
-def _guarded(ask: Any, *arguments: Any) -> list[tuple[int, float]]:
+def _guarded(ask: Callable[..., T], *arguments: Any) -> T:
     try:
-        found: list[tuple[int, float]] = ask(*arguments)
+        return ask(*arguments)
     except DenseUnavailable:
         raise
     except Exception as error:  # Chroma's own errors have no common base
         raise DenseUnavailable(f"the vector index failed: {error}") from error
-    return found

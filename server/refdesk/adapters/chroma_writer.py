@@ -111,7 +111,7 @@ def _add(file: BinaryIO, chroma: Any, keys: Keys, want: Wanted, vectors: Vectors
 
 def _slots(keys: Keys, want: Wanted) -> Slots:
     pairs = [(slot, row) for slot, key in enumerate(keys.tolist()) for row in want.rows.get(key, ())]
-    return Slots(keys, np.array(pairs, np.int32).reshape(-1, 2))
+    return Slots.of(keys, np.array(pairs, np.int32).reshape(-1, 2))
 
 
 def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -26,6 +26,12 @@ class Slots(msgspec.Struct, frozen=True):
     """(slots,)"""
     pairs: NDArray[np.int32]
     """(pairs, 2): slot and row, ordered by slot. Dead slots are in no pair."""
+    by_row: NDArray[np.int32]
+    """The same pairs, ordered by row."""
+
+    @classmethod
+    def of(cls, keys: Keys, pairs: NDArray[np.int32]) -> Slots:
+        return cls(keys, pairs, pairs[np.argsort(pairs[:, 1], kind="stable")])
 
     @property
     def live(self) -> int:
@@ -37,22 +43,25 @@ class Slots(msgspec.Struct, frozen=True):
         return found
 
     def of_rows(self, rows: Sequence[int]) -> NDArray[np.int32]:
-        """The pairs of these rows."""
-        return self.pairs[np.isin(self.pairs[:, 1], np.asarray(rows, np.int32))]
+        """The pairs of these rows, ordered by row."""
+        wanted = np.unique(np.asarray(rows, np.int32))
+        starts, ends = (np.searchsorted(self.by_row[:, 1], wanted, side=side) for side in ("left", "right"))
+        found = [np.arange(start, end) for start, end in zip(starts, ends, strict=True)]
+        return self.by_row[np.concatenate(found)] if found else self.by_row[:0]
 
 
 class VectorFile:
     """Half floats, a record for each slot, read where they lie: nothing stays in memory."""
 
     def __init__(self, path: Path, dimensions: int) -> None:
-        self._size = 2 * dimensions
+        self._dimensions, self._size = dimensions, 2 * dimensions
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._file)
 
     def read(self, slots: Sequence[int]) -> NDArray[np.float32]:
         """(slots, dimensions). Raises OSError, ValueError."""
         found = b"".join(os.pread(self._file, self._size, self._size * slot) for slot in slots)
-        return np.frombuffer(found, np.float16).reshape(len(slots), -1).astype(np.float32)
+        return np.frombuffer(found, np.float16).reshape(len(slots), self._dimensions).astype(np.float32)
 
 
 def save(folder: Path, collection: str, slots: Slots) -> None:
@@ -62,7 +71,7 @@ def save(folder: Path, collection: str, slots: Slots) -> None:
 def load(folder: Path, collection: str) -> Slots:
     """Raises OSError, ValueError, KeyError, zipfile.BadZipFile."""
     with np.load(folder / f"{collection}.npz", allow_pickle=False) as arrays:
-        return Slots(arrays["keys"], arrays["pairs"])
+        return Slots.of(arrays["keys"], arrays["pairs"])
 
 
 def vector_path(folder: Path, collection: str) -> Path:

@@ -1,4 +1,4 @@
-"""Lexical and dense scores become one order. Scores are fused, not ranks (retrieval.md, 5)."""
+"""Lexical and dense scores become one order. Scores are fused, not ranks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from refdesk.retrieval.lexical import Ranking, Rows, Scores
 
-LEXICAL_WEIGHT = 0.2
+LEXICAL_WEIGHT = 2.0
+"""Of the square of a passage's selfscore, against nearness scaled to 1: words that fit well decide, a few stray ones of
+an everyday question do not (decision 0010)."""
+SCALE = 60
+"""Nearness is 1 for the nearest passage and 0 for this one."""
 
 
 class DenseIndex(Protocol):
@@ -23,6 +26,11 @@ class DenseIndex(Protocol):
 
         Similarities must be comparable between encoders where the languages of the rows call for several. Anything
         raised means "not now": the search goes on without."""
+
+    def signals(
+        self, query: str, language: str, audiences: Sequence[tuple[str, ...]], rows: Sequence[int]
+    ) -> dict[int, dict[str, float]]:
+        """What the gate weighs besides words. A row may be missing."""
 
 
 class Fused(NamedTuple):
@@ -38,13 +46,16 @@ def lexical_only(ranking: Ranking) -> Fused:
 
 
 def fuse(ranking: Ranking, dense: Sequence[tuple[int, float]], lexical_weight: float) -> Fused:
-    """Min-max over the candidates of both; a row that one side did not return has that side's least score."""
+    """`dense` holds at least one row, best first. A row that it did not return is at most as near as its last."""
     near = dict(dense)
     rows = np.array(sorted({*map(int, ranking.rows), *near}), np.int32)
     similarity = np.array([near.get(int(row), np.nan) for row in rows], np.float32)
-    lexical = np.zeros(len(rows), np.float32)
-    lexical[np.searchsorted(rows, ranking.rows)] = ranking.selfscore
-    scores = lexical_weight * _from_zero_to_one(lexical) + (1 - lexical_weight) * _from_zero_to_one(similarity)
+    share = np.zeros(len(rows), np.float32)
+    share[np.searchsorted(rows, ranking.rows)] = ranking.selfscore
+    best, last = dense[0][1], dense[-1][1]
+    zero = dense[min(SCALE, len(dense)) - 1][1]
+    nearness = (np.nan_to_num(similarity, nan=last) - zero) / (best - zero if best > zero else 1.0)
+    scores = nearness + lexical_weight * share**2
     order = np.lexsort((rows, -scores))
     return Fused(rows[order], scores[order].astype(np.float32), similarity[order])
 
@@ -63,11 +74,3 @@ def merge(rankings: Sequence[Ranking]) -> Ranking:
 
     z = max(ranking.z for ranking in rankings)
     return Ranking(rows[best], share[best], column("bm25"), column("coverage"), column("idf_coverage"), z)
-
-
-def _from_zero_to_one(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Min-max; a score that is missing counts as the least, and equal ones as the most."""
-    known = scores[~np.isnan(scores)]
-    low, high = (known.min(), known.max()) if len(known) else (0.0, 0.0)
-    scaled = (scores - low) / (high - low) if high > low else scores * 0 + 1
-    return np.nan_to_num(scaled, nan=0.0).astype(np.float32)

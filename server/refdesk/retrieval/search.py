@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 import structlog
 
 from refdesk.domain.articles import Article, HelpCentre, Passage, Roles
-from refdesk.domain.gate import LEXICAL_THRESHOLD, lexical_evidence
+from refdesk.domain.gate import LEXICAL_THRESHOLD, evidence_score, lexical_evidence
 from refdesk.ports import Hit, SearchResult
+from refdesk.retrieval.baselines import WEIGHTS
 from refdesk.retrieval.catalogue import Catalogue
 from refdesk.retrieval.fusion import LEXICAL_WEIGHT, DenseIndex, Fused, fuse, lexical_only, merge
 from refdesk.retrieval.index import LexicalIndex
@@ -23,6 +25,8 @@ from refdesk.text.terms import fold, primary
 
 CANDIDATES = 100
 """Passages that either side hands to the fusion."""
+WIDE = 600
+"""Of them from the dense index where a category is asked for, which it does not know."""
 PER_ARTICLE = 3
 """So that one long article does not fill a result."""
 ALIKE = 0.85
@@ -30,6 +34,8 @@ ALIKE = 0.85
 DENSE_SECONDS, DENSE_REST = 1.5, 5.0
 """How long one question waits for the dense index, and how long none asks it after a failure."""
 _VIEWS = 16
+
+T = TypeVar("T")
 
 log = structlog.get_logger()
 
@@ -70,10 +76,11 @@ class CorpusSnapshot:
 
     @property
     def threshold(self) -> float:
+        """The same for both kinds of evidence."""
         return LEXICAL_THRESHOLD
 
     def evidence_score(self, signals: dict[str, float]) -> float:
-        return lexical_evidence(signals)
+        return evidence_score(signals, WEIGHTS) if "near" in signals else lexical_evidence(signals)
 
     async def search(
         self, query: str, roles: Roles, *, language: str | None = None, category: str | None = None, limit: int = 8
@@ -84,12 +91,21 @@ class CorpusSnapshot:
         repaired = await self._repaired(query, roles, view, asked_in)
         if repaired is not None:
             wordings.append(repaired)
-        dense, degraded = await self._dense([query, repaired] if repaired else [query], asked_in, roles, view)
+        queries = [query, repaired] if repaired else [query]
+        audiences = [audience for audience in self.catalogue.audiences if not roles.isdisjoint(audience)]
+        wide = CANDIDATES if category is None else WIDE
+        found, degraded = await self._ask_dense(lambda dense: _nearest(dense, queries, asked_in, audiences, wide))
+        dense = _visible(found or {}, view)[:CANDIDATES]
         near = [row for row, _ in dense]
         ranking = merge([view.rank(wording, asked_in, CANDIDATES, near) for wording in wordings])
         fused = fuse(ranking, dense, self._lexical_weight(asked_in)) if dense else lexical_only(ranking)
-        hits = self._hits(self._chosen(fused.rows, limit), fused, ranking)
-        return SearchResult(hits, tuple(wordings), {"z": ranking.z}, degraded)
+        chosen = self._chosen(fused.rows, limit)
+        rows = [int(fused.rows[place]) for place in chosen]
+        signals, failed = None, degraded
+        if dense:
+            signals, failed = await self._ask_dense(lambda dense: dense.signals(queries[-1], asked_in, audiences, rows))
+        hits = self._hits(chosen, fused, ranking, signals or {})
+        return SearchResult(hits, tuple(wordings), {"z": ranking.z}, degraded or failed)
 
     def measure(self, question: str, passages: Sequence[tuple[Article, Passage]]) -> list[dict[str, float]]:
         asked_in = self._language_of(question)
@@ -137,27 +153,18 @@ class CorpusSnapshot:
             words = await asyncio.to_thread(self.index.vocabulary.visible, known)
         return words.repair(query, asked_in, view.knows)
 
-    async def _dense(
-        self, queries: Sequence[str], asked_in: str, roles: Roles, view: View
-    ) -> tuple[list[tuple[int, float]], bool]:
-        """(row, similarity) of visible rows, best first, and whether a dense index failed to answer."""
+    async def _ask_dense(self, ask: Callable[[DenseIndex], T]) -> tuple[T | None, bool]:
+        """What a dense index answers in a thread, and whether there is one that failed to."""
         clock = asyncio.get_running_loop().time
         if self.dense is None or clock() < self._dense_rests_until:
-            return [], self.dense is not None
-        audiences = [audience for audience in self.catalogue.audiences if not roles.isdisjoint(audience)]
-        best: dict[int, float] = {}
+            return None, self.dense is not None
         try:
             async with asyncio.timeout(DENSE_SECONDS):
-                for query in queries:
-                    found = await asyncio.to_thread(self.dense.scores, query, asked_in, audiences, CANDIDATES)
-                    for row, similarity in found:
-                        best[row] = max(similarity, best.get(row, similarity))
+                return await asyncio.to_thread(ask, self.dense), False
         except Exception as failure:  # whatever fails there, lexical search goes on
             log.warning("dense_search_failed", error=type(failure).__name__, detail=str(failure)[:200])
             self._dense_rests_until = clock() + DENSE_REST
-            return [], True
-        visible = [(row, near) for row, near in best.items() if 0 <= row < len(view.visible) and view.visible[row]]
-        return sorted(visible, key=lambda pair: -pair[1])[:CANDIDATES], False
+            return None, True
 
     def _chosen(self, rows: Iterable[int], limit: int) -> list[int]:
         """Places in the order, so that no article and no copied text crowds out the others."""
@@ -180,7 +187,9 @@ class CorpusSnapshot:
             chosen.append(place)
         return chosen + copies[: max(0, limit - len(chosen))]
 
-    def _hits(self, places: Sequence[int], fused: Fused, ranking: Ranking) -> tuple[Hit, ...]:
+    def _hits(
+        self, places: Sequence[int], fused: Fused, ranking: Ranking, near: Mapping[int, Mapping[str, float]]
+    ) -> tuple[Hit, ...]:
         lexical = {int(row): at for at, row in enumerate(ranking.rows)}
         hits = []
         for place in places:
@@ -188,15 +197,30 @@ class CorpusSnapshot:
             found = self.passage(row)
             if found is None:
                 continue
-            signals = ranking.signals(lexical[row])
-            if not np.isnan(fused.similarity[place]):
-                signals["cosine"] = float(fused.similarity[place])
+            signals = {**ranking.signals(lexical[row]), **near.get(row, {})}
             hits.append(Hit(*found, score=float(fused.scores[place]), signals=signals))
         return tuple(hits)
 
     def _find_words_of(self, row: int) -> frozenset[str]:
         found = self.passage(row)
         return frozenset(fold(found[1].text(found[0].body)).split()) if found else frozenset()
+
+
+def _nearest(
+    dense: DenseIndex, queries: Sequence[str], asked_in: str, audiences: Sequence[tuple[str, ...]], limit: int
+) -> dict[int, float]:
+    """Of each row the wording that it is nearest to."""
+    best: dict[int, float] = {}
+    for query in queries:
+        for row, similarity in dense.scores(query, asked_in, audiences, limit):
+            best[row] = max(similarity, best.get(row, similarity))
+    return best
+
+
+def _visible(found: Mapping[int, float], view: View) -> list[tuple[int, float]]:
+    """Best first."""
+    seen = [(row, near) for row, near in found.items() if 0 <= row < len(view.visible) and view.visible[row]]
+    return sorted(seen, key=lambda pair: -pair[1])
 
 
 def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -1,0 +1,68 @@
+"""How near off-topic questions come to a help centre's texts: the yardstick of the gate (decision 0010).
+
+Cosines mean something else for each encoder, corpus and pair of languages; what general questions reach there does not.
+So a question's nearness is counted in spreads above those, and one threshold does for every help centre.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import TypeAlias
+
+import msgspec
+
+OffTopic: TypeAlias = Mapping[str, Sequence[str]]
+"""Questions by language."""
+
+NORMAL = 1.4826
+"""The median deviation of a normal distribution is its standard deviation by this."""
+LEAST_SPREAD = 0.005
+WEIGHTS = {"near": 1.0, "title_near": 0.4, "selfscore": 9.0, "bias": -2.4}
+"""For gate.evidence_score(): 0.5 is the threshold."""
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """Median and median deviation: a cooking school's gate is not lifted by the five questions on cooking."""
+
+    middle: float
+    spread: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        middle = statistics.median(values)
+        deviation = statistics.median(abs(value - middle) for value in values)
+        return cls(middle, max(NORMAL * deviation, LEAST_SPREAD))
+
+    def above(self, value: float) -> float:
+        return (value - self.middle) / self.spread
+
+
+class Baseline(msgspec.Struct, frozen=True):
+    text: Spread
+    title: Spread
+
+
+class Baselines(msgspec.Struct, frozen=True):
+    pairs: dict[str, Baseline]
+
+    @staticmethod
+    def key(asked_in: str, spoken: str) -> str:
+        return f"{asked_in} {spoken}"
+
+    def of(self, asked_in: str, spoken: str) -> Baseline | None:
+        """For a question in a language that has no bank: the lowest that any bank's language reaches, since too low a
+        baseline costs a model call and too high a one an answer."""
+        if (exact := self.pairs.get(self.key(asked_in, spoken))) is not None:
+            return exact
+        others = [pair for name, pair in self.pairs.items() if name.endswith(f" {spoken}") and name != "en en"]
+        return min(others, key=lambda pair: pair.text.middle, default=None)
+
+
+@lru_cache(maxsize=1)
+def off_topic() -> dict[str, list[str]]:
+    """72 everyday and general questions in each of English, Russian and Czech, none about a product."""
+    text = files("refdesk.retrieval").joinpath("data/offtopic.json").read_bytes()
+    return msgspec.json.decode(text, type=dict[str, list[str]])
