@@ -45,7 +45,20 @@ _READER, _STRICT = _reader(), _strict()
 
 def render(answer: str) -> str:
     """HTML without any tag or attribute of the model's own."""
+    return _html(_READER.parse(answer))
+
+
+def checked(answer: str, allowed: Collection[str]) -> tuple[str, str]:
+    """The answer and its HTML, from one parse; both without any link if one is not allowed (see `hardened`)."""
     tokens = _READER.parse(answer)
+    urls = {str(token.attrGet("href")) for token in _inline(tokens) if token.type == "link_open"}
+    if urls <= set(allowed) or urls <= {_encoded(url) for url in allowed}:
+        return answer, _html(tokens)
+    safe = _without_links(answer)
+    return safe, render(safe)
+
+
+def _html(tokens: list[Token]) -> str:
     for token in _inline(tokens):
         if token.type == "link_open":
             token.attrSet("rel", "noopener nofollow")
@@ -63,6 +76,10 @@ def hardened(answer: str, allowed: Collection[str]) -> str:
     lets one through (its property test shows it); this stands behind it all the same."""
     if set(links(answer)) <= set(allowed):
         return answer
+    return _without_links(answer)
+
+
+def _without_links(answer: str) -> str:
     return _BRACKETS.sub(lambda match: match[0] if len(match[0]) > 1 else f"\\{match[0]}", answer)
 
 
