@@ -50,7 +50,7 @@ def place(notice: dict[str, Any]) -> str:
 
 def run_check(settings: Settings, terminal: Terminal) -> int:
     reading = read_corpus(settings.corpus, progress=terminal.progress)
-    findings = check_corpus(reading)
+    findings = check_corpus(reading, settings.corpus)
     for finding in findings:
         terminal.line(str(finding), "red" if finding.is_error else "yellow")
     report: SyncReport = reading.report
