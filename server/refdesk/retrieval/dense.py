@@ -11,14 +11,14 @@ passages' mean off the passages. Means are taken over what the visitor may see. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from refdesk.domain.articles import PUBLIC, Article, Passage
+from refdesk.domain.articles import Article, Passage
 from refdesk.ports import ENGLISH, MULTILINGUAL, Embedder, VectorIndex, VectorRow
 from refdesk.retrieval.baselines import Baseline, Baselines, OffTopic, Spread
 from refdesk.retrieval.search import CorpusSnapshot
@@ -78,11 +78,6 @@ def part_of(article: Article) -> Part:
     return Part(article.audience, primary(article.language))
 
 
-def parts_of(articles: Iterable[Article]) -> frozenset[Part]:
-    """Those that have something embedded."""
-    return frozenset(part_of(article) for article in articles if article.passages)
-
-
 def embedded_text(article: Article, passage: Passage) -> str:
     """Title and section path stand in each: without them recall falls by 6 to 8 points."""
     return "\n".join(filter(None, (article.title, passage.section, passage.text(article.body))))
@@ -98,8 +93,8 @@ def vector_rows(snapshot: CorpusSnapshot) -> Iterator[VectorRow]:
                 yield VectorRow(part.collection(TITLE, encoder), encoder, row, article.title)
 
 
-class DenseSearch:
-    """fusion.DenseIndex over one generation's vectors. Blocking, 5 to 10 ms a question. `parts`: see parts_of().
+class DensePassages:
+    """fusion.DenseIndex over one generation's vectors. Blocking: 5 to 10 ms a question.
 
     Raises DenseUnavailable from what it stands on."""
 
@@ -107,10 +102,11 @@ class DenseSearch:
         self,
         vectors: VectorIndex,
         embedders: Mapping[str, Embedder],
-        parts: Iterable[Part],
+        snapshot: CorpusSnapshot,
         baselines: Baselines | None = None,
     ) -> None:
         self._vectors, self._embedders, self._baselines = vectors, embedders, baselines
+        parts = {part_of(article) for article in snapshot.catalogue.all if article.passages}
         self._means = {(part, name): self._mean(part, name) for part in parts for name in encoders_of(part.language)}
 
     def scores(self, query: str, language: str, audiences: Sequence[Audience], limit: int) -> list[tuple[int, float]]:
@@ -136,11 +132,10 @@ class DenseSearch:
                     found[row] |= {"near": baseline.text.above(cosine), "title_near": baseline.title.above(title)}
         return found
 
-    def measure_baselines(self, bank: OffTopic) -> Baselines:
+    def measure_baselines(self, bank: OffTopic, audiences: Sequence[Audience]) -> Baselines:
         """What off-topic questions reach, per language of question and text, and from now on the yardstick of
-        `signals`. 5 to 10 ms for each question and language of text. Public texts decide where there are any."""
-        audiences = {part.audience for part, _ in self._means}
-        visible = self._by_language([one for one in audiences if PUBLIC in one] or list(audiences))
+        `signals`. 5 to 10 ms for each question and language of text."""
+        visible = self._by_language(audiences)
         measured = {
             Baselines.key(asked_in, spoken): self._baseline(questions, asked_in, spoken, parts)
             for asked_in, questions in bank.items()
