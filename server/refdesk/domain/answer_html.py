@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from urllib.parse import quote
 
-import mdurl
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -13,6 +13,7 @@ _ALLOWED = re.compile(r"(?:https?://|mailto:|/(?![/\\])|#)", re.I)
 _NEVER = ("html_block", "html_inline", "image", "reference", "lheading")
 """Raw HTML and images by principle; the others because they make hostile text slow or take a marker over. Indented code
 stays on although an answer never has any: without that rule markdown-it-py lets any indented line close a fence."""
+_AS_IT_IS = ";/?:@&=+$,-_.!~*'()#%"
 _BRACKETS = re.compile(r"\\.|[\[\]<]", re.S)
 
 
@@ -29,7 +30,7 @@ def _acceptable(url: str) -> bool:
 
 def _encoded(url: str) -> str:
     """Encoded once, and the host as it is written, so that the address is the one in `answer`."""
-    return mdurl.encode(url)
+    return quote(url, safe=_AS_IT_IS)
 
 
 def _strict() -> MarkdownIt:
