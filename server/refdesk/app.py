@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,21 +13,20 @@ from typing import Any
 import msgspec
 import structlog
 from litestar import Litestar
-from litestar.openapi import OpenAPIConfig
 from litestar.types import ASGIApp
 
-from refdesk import __version__
 from refdesk.adapters.sql_open import open_database
 from refdesk.adapters.sql_store import SqlStore
-from refdesk.api import ask, console, pages, reading
 from refdesk.api.auth import ensure_staff_visitor
 from refdesk.api.browsers import BrowserGate
 from refdesk.api.limits import Limiter
-from refdesk.api.problems import handle
+from refdesk.api.problems import JsonRequest, handle
+from refdesk.api.routes import HANDLERS
 from refdesk.api.services import Services
 from refdesk.assistant.asking import Assistant
 from refdesk.assistant.runs import TurnRuns
 from refdesk.assistant.turn import Limits
+from refdesk.dense_service import Backend
 from refdesk.library import Library, Progress
 from refdesk.ports import ChatModel, ModelEvent, ModelRequest
 from refdesk.settings import Settings
@@ -36,30 +35,6 @@ log = structlog.get_logger()
 
 MAX_BODY = 64 * 1024
 """Bytes of a request body."""
-
-HANDLERS: list[Any] = [
-    ask.session,
-    ask.ask,
-    ask.events,
-    ask.stop,
-    reading.conversation,
-    reading.erase,
-    reading.turn,
-    reading.feedback,
-    reading.articles,
-    reading.article,
-    reading.search,
-    console.console_conversation,
-    console.start_sync,
-    console.last_sync,
-    pages.home,
-    pages.article_index,
-    pages.article_page,
-    pages.media,
-    pages.static,
-    pages.live,
-    pages.ready,
-]
 
 
 class SystemClock:
@@ -121,7 +96,7 @@ async def open_parts(
     settings: Settings, progress: Progress | None = None, *, database_folder: Path | None = None
 ) -> Parts:
     """Raises CorpusError, DataFolderError, SettingError: what must stop a start, before a port is open."""
-    library = Library(settings.corpus, settings.data, settings.public_url, progress)
+    library = Library(settings.corpus, settings.data, settings.public_url, progress, dense_backend(settings))
     await asyncio.to_thread(library.check_folder)
     store = SqlStore(await open_database(database_folder or settings.data))
     try:
@@ -132,6 +107,16 @@ async def open_parts(
         raise
     model = LateModel(settings) if settings.anthropic_api_key else None
     return Parts(settings=settings, clock=SystemClock(), store=store, library=library, model=model, runs=TurnRuns())
+
+
+def dense_backend(settings: Settings) -> Callable[[], Backend]:
+    """Chroma and onnxruntime take seconds to import: the returned function is called once a port is open."""
+
+    def load() -> Backend:
+        backend: Backend = importlib.import_module("refdesk.adapters.dense_backend").DenseBackend(settings.data)
+        return backend
+
+    return load
 
 
 async def close_parts(parts: Parts) -> None:
@@ -181,14 +166,12 @@ def create_app(parts: Parts) -> ASGIApp:
 
 
 def litestar_app(*lifespan: Any) -> Litestar:
-    """Routes and the OpenAPI document; it needs no parts until a request comes."""
     return Litestar(
         route_handlers=HANDLERS,
         lifespan=list(lifespan),
         exception_handlers={Exception: handle},
-        openapi_config=OpenAPIConfig(
-            title="Refdesk", version=__version__, path="/schema", use_handler_docstrings=True, render_plugins=[]
-        ),
+        request_class=JsonRequest,
+        openapi_config=None,
         request_max_body_size=MAX_BODY,
         debug=False,
         logging_config=None,

@@ -20,6 +20,7 @@ from refdesk.corpus.links import ArticleIndex, article_link
 from refdesk.corpus.render import article_html
 from refdesk.corpus.report import CorpusReading
 from refdesk.corpus.sync import read_corpus
+from refdesk.dense_service import Backend, DenseService
 from refdesk.domain.articles import Article, Roles
 from refdesk.errors import CorpusError, MassDeletion, RequestError
 from refdesk.ports import Snapshot
@@ -33,9 +34,18 @@ Progress: TypeAlias = Callable[[int, int, str], None]
 class Library:
     """A Retriever, and the console's syncing. One sync at a time; a reader keeps the version that it began with."""
 
-    def __init__(self, corpus: Path, data: Path, public_url: str = "", progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        corpus: Path,
+        data: Path,
+        public_url: str = "",
+        progress: Progress | None = None,
+        backend: Callable[[], Backend] | None = None,
+    ) -> None:
+        """`backend` None: words only."""
         self._corpus, self._progress = corpus, progress
         self._generations = GenerationStore(data, public_url)
+        self.dense = DenseService(backend, self._generations.current) if backend else None
         self._report: dict[str, Any] | None = None
         self._lock = asyncio.Lock()
         self._index: tuple[str, ArticleIndex] | None = None
@@ -79,6 +89,8 @@ class Library:
                 **msgspec.to_builtins(reading.report),
             }
             self._log(reading)
+            if self.dense is not None:
+                self.dense.refresh()
             return self._report
 
     def _read_and_publish(self, force: bool) -> CorpusReading:
@@ -117,7 +129,9 @@ class Library:
             snapshot = self._generations.current()
         except CorpusError:
             return {"corpus": "unavailable", "index": "unavailable"}
-        return {"corpus": "ok", "index": snapshot.generation, "articles": len(snapshot.catalogue.all)}
+        dense = self.dense.state if self.dense is not None else {"status": "off"}
+        articles = len(snapshot.catalogue.all)
+        return {"corpus": "ok", "index": snapshot.generation, "articles": articles, "dense": dense}
 
     # --- what pages show ---
 
@@ -153,10 +167,12 @@ class Library:
     # --- life ---
 
     def begin_background(self) -> None:
-        pass
+        if self.dense is not None:
+            self.dense.begin()
 
     async def close(self) -> None:
-        pass
+        if self.dense is not None:
+            await self.dense.close()
 
 
 def fragment(target: str) -> str:
