@@ -130,8 +130,9 @@ def _check_texts(given: _File) -> None:
 
 
 def _check_contact(given: _File) -> None:
-    url, mail = given.contact.url, given.contact.mail
-    if url and canonical_url(url) is None:
-        raise _wrong("contact.url", "it must be an http(s) address without a user name, or begin with a single /")
+    mail = given.contact.mail
+    for key, url in (("url", given.contact.url), ("callback", given.contact.callback)):
+        if url and canonical_url(url) is None:
+            raise _wrong(f"contact.{key}", "it must be an http(s) address without a user name, or begin with a single /")
     if mail and not _MAIL.fullmatch(mail):
         raise _wrong("contact.mail", f"{mail!r} is no mail address")

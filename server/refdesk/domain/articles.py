@@ -72,6 +72,8 @@ class Article(msgspec.Struct, frozen=True, gc=False):
 class Contact(msgspec.Struct, frozen=True, omit_defaults=True):
     url: str = ""
     mail: str = ""
+    callback: str = ""
+    """Address that takes a transcript as a POST, once the visitor has consented."""
 
 
 class HelpCentre(msgspec.Struct, frozen=True):

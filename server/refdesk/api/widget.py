@@ -1,0 +1,125 @@
+"""What the widget loads: its one file, the texts of this help centre, and a timed stream for the self-check."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, Response, get
+from litestar.params import Parameter
+from litestar.response import Stream
+
+import refdesk
+from refdesk.api import sse
+from refdesk.api.services import Services, services_of
+from refdesk.domain.articles import HelpCentre
+from refdesk.domain.events import TurnEvent
+from refdesk.settings import origin_of
+
+CACHING = "public, max-age=300, stale-while-revalidate=86400"
+"""Short: an update reaches every page within minutes, and nobody has to change a tag."""
+
+CHECK_EVENTS = 5
+CHECK_PAUSE = 0.25
+"""Seconds between two events of the self-check: a proxy that collects them delivers all at once."""
+
+
+class WidgetContact(msgspec.Struct):
+    """The operator's way to a person; empty where there is none."""
+
+    url: str
+    mail: str
+    callback: str
+
+
+class WidgetSettings(msgspec.Struct):
+    """Texts in one language; an empty one means the widget's own."""
+
+    name: str
+    language: str
+    languages: list[str]
+    greeting: str
+    starter_questions: list[str]
+    disclosure: str
+    notice: str
+    contact: WidgetContact
+
+
+@cache
+def script() -> tuple[bytes, str]:
+    """The built widget and its ETag: from the wheel, or from the repository that an editable install points to."""
+    package = Path(refdesk.__file__).parent
+    built = package / "widget" / "refdesk.js"
+    if not built.exists():
+        built = package.parents[1] / "widget" / "dist" / "refdesk.js"
+    content = built.read_bytes()
+    return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+
+@get("/widget/refdesk.js", include_in_schema=False)
+async def widget_script(request: Request[Any, Any, Any]) -> Response[bytes]:
+    """For every page, isolated ones (COEP) included. What is in it is public."""
+    content, etag = script()
+    headers = {"Cache-Control": CACHING, "ETag": etag, "Cross-Origin-Resource-Policy": "cross-origin"}
+    known = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
+    if etag in known or "*" in known:
+        return Response(b"", status_code=304, headers=headers, media_type="text/javascript; charset=utf-8")
+    return Response(content, headers=headers, media_type="text/javascript; charset=utf-8")
+
+
+def language_for(wanted: str | None, centre: HelpCentre) -> str:
+    """The first part of the wanted tag if the texts know it, else the help centre's own language."""
+    language = (wanted or "").lower().replace("_", "-").partition("-")[0]
+    written = {*centre.languages, *centre.greeting, *centre.disclosure, *centre.notice, *centre.starter_questions}
+    return language if language in written else centre.default_language
+
+
+def settings_in(language: str, services: Services, centre: HelpCentre) -> WidgetSettings:
+    """Texts that the operator has not written stay empty: the widget has its own, in the page's language."""
+    contact = centre.contact
+    return WidgetSettings(
+        name=centre.name,
+        language=language,
+        languages=list(centre.languages),
+        greeting=centre.greeting.get(language, ""),
+        starter_questions=centre.starter_questions.get(language, []),
+        disclosure=centre.disclosure.get(language, ""),
+        notice=centre.notice.get(language, ""),
+        contact=WidgetContact(url=contact.url, mail=contact.mail, callback=contact.callback),
+    )
+
+
+@get("/v1/widget/settings")
+async def widget_settings(
+    request: Request[Any, Any, Any],
+    language: Annotated[str | None, Parameter(max_length=35, required=False)] = None,
+) -> WidgetSettings:
+    """The texts of this help centre for a page in `language`: all that the widget shows before a question."""
+    services = services_of(request)
+    centre = services.retriever.current().centre
+    return settings_in(language_for(language, centre), services, centre)
+
+
+@get("/v1/widget/check")
+async def widget_check(
+    request: Request[Any, Any, Any],
+    origin: Annotated[str | None, Parameter(max_length=300, required=False)] = None,
+) -> Stream:
+    """A timed stream for the self-check: the server's time in each event, and whether `origin` may use this API."""
+    services = services_of(request)
+    settings = services.settings
+    made = origin_of(origin) if origin else None
+    allowed = made is not None and made in (settings.own_origin, *settings.allowed_origins)
+
+    async def beats() -> AsyncIterator[bytes]:
+        for number in range(1, CHECK_EVENTS + 1):
+            data = {"now": services.clock.now(), "allowed": allowed if origin else None}
+            yield sse.frame(TurnEvent(number=number, name="beat", data=msgspec.json.encode(data)))
+            await asyncio.sleep(CHECK_PAUSE if number < CHECK_EVENTS else 0)
+
+    return sse.stream(beats())

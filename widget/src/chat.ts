@@ -1,0 +1,519 @@
+// One conversation: what was asked, what came back, and everything that keeps both true across faults and pages.
+
+import { Client, Refused } from "./client.ts";
+import type { EventName } from "./events.ts";
+import type { ServerEvent } from "./sse.ts";
+import { Storage, type Remembered } from "./storage.ts";
+import { shownSources, type Article, type Rating, type Step, type Turn } from "./wire.ts";
+
+export type FailureKind = "failed" | "unreachable" | "notAllowed" | "tooMany" | "tooLong";
+
+export interface Failure {
+  kind: FailureKind;
+  /** Milliseconds since the epoch from which on another try is worth it; 0: at once. */
+  retryAt: number;
+}
+
+export interface Message {
+  key: string;
+  turn: Turn;
+  steps: Step[];
+  phase: "waiting" | "answering" | "reconnecting" | "ended";
+  failure: Failure | null;
+  lastEvent: string;
+  /** Whether this page saw it end: only then is it announced. */
+  fresh: boolean;
+}
+
+export interface Reading {
+  id: string;
+  quotes: string[];
+  section: string;
+  article: Article | null;
+  missing: boolean;
+  from: Element | null;
+}
+
+export interface State {
+  open: boolean;
+  messages: Message[];
+  view: "chat" | "history";
+  reading: Reading | null;
+  unread: boolean;
+  online: boolean;
+}
+
+const TRIES = 6;
+const STOP_PATIENCE = 1500;
+
+const newKey = (): string => {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+};
+
+/** A stable name for who signed in: another person, or another set of roles, gets other conversations. */
+async function slotOf(identity: string): Promise<string> {
+  try {
+    const payload = identity.split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/");
+    const { sub, roles } = JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(payload), (c) => c.charCodeAt(0)))) as Record<string, unknown>;
+    const name = new TextEncoder().encode(JSON.stringify([sub, roles ?? []]));
+    if (!crypto.subtle) return newKey();
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", name));
+    return [...hash.slice(0, 12)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  } catch {
+    return newKey();
+  }
+}
+
+export class Chat {
+  readonly state: State = { open: false, messages: [], view: "chat", reading: null, unread: false, online: navigator.onLine };
+  private readonly listeners = new Set<() => void>();
+  private storage: Storage;
+  private identity: string | null = null;
+  private settling: Promise<void> = Promise.resolve();
+  private opening: Promise<string> | null = null;
+  private control: AbortController | null = null;
+  private painting = 0;
+  private ended = false;
+  locale = "";
+  context: { url?: string; title?: string } = {};
+
+  constructor(
+    readonly client: Client,
+    private readonly slot: string,
+    private readonly emit: (name: EventName, detail?: unknown) => boolean,
+  ) {
+    this.storage = new Storage(slot);
+    window.addEventListener("online", this.onLine);
+    window.addEventListener("offline", this.onLine);
+  }
+
+  // --- what the view needs ---
+
+  get busy(): boolean {
+    return this.control !== null;
+  }
+
+  get kept(): boolean {
+    return this.storage.works;
+  }
+
+  get wasOpen(): boolean {
+    return this.storage.read().open === true;
+  }
+
+  get earlier(): Remembered[] {
+    return this.storage.read().conversations ?? [];
+  }
+
+  listen(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /** At most one rendering per frame, however fast events come. A hidden page draws no frames, so time is the fallback. */
+  private paint(): void {
+    if (this.painting) return;
+    const draw = () => {
+      this.painting = 0;
+      this.listeners.forEach((listener) => listener());
+    };
+    this.painting = document.hidden ? Number(setTimeout(draw, 100)) : requestAnimationFrame(draw);
+  }
+
+  private change(change: Partial<State>): void {
+    Object.assign(this.state, change);
+    this.paint();
+  }
+
+  private readonly onLine = (): void => this.change({ online: navigator.onLine });
+
+  // --- opening and closing ---
+
+  setOpen(open: boolean): void {
+    if (open === this.state.open) return;
+    this.change({ open, ...(open ? { unread: false } : { reading: null, view: "chat" }) });
+    if (!this.ended) this.storage.write({ open });
+    this.emit(open ? "open" : "close");
+  }
+
+  show(view: State["view"]): void {
+    this.change({ view });
+  }
+
+  // --- sessions ---
+
+  /** Conversations of the visitor that the token vouches for; null: anonymous again. Rejects if the server refuses it. */
+  async identify(identity: string | null): Promise<void> {
+    const settle = this.settling.then(() => this.changeIdentity(identity));
+    this.settling = settle.catch(() => undefined);
+    await settle;
+  }
+
+  private async changeIdentity(identity: string | null): Promise<void> {
+    const slot = identity ? `${this.slot}:${await slotOf(identity)}` : this.slot;
+    const storage = new Storage(slot);
+    if (identity && !storage.read().token) storage.write({ token: await this.client.openSession(identity) });
+    if (!identity && this.identity) this.storage.clear();
+    if (identity === this.identity) return;
+    this.abandon();
+    this.identity = identity;
+    this.storage = storage;
+    this.opening = null;
+    this.change({ messages: [], reading: null, view: "chat" });
+    await this.restore();
+  }
+
+  private async session(): Promise<string> {
+    await this.settling;
+    const { token } = this.storage.read();
+    if (token) return token;
+    this.opening ??= this.client
+      .openSession(this.identity ?? undefined)
+      .then((fresh) => {
+        this.storage.write({ token: fresh });
+        return fresh;
+      })
+      .finally(() => (this.opening = null));
+    return this.opening;
+  }
+
+  private forgetSession(): void {
+    this.storage.write({ token: undefined, conversation: undefined, conversations: [] });
+  }
+
+  // --- conversations ---
+
+  /** Shows the conversation that this browser last had; one that is gone is forgotten without a word. */
+  async restore(): Promise<void> {
+    const { token, conversation } = this.storage.read();
+    if (token && conversation && !this.state.messages.length) await this.load(conversation);
+  }
+
+  async load(id: string): Promise<void> {
+    const { token } = this.storage.read();
+    if (!token) return;
+    try {
+      const { turns } = await this.client.conversation(id, token);
+      if (this.busy) return;
+      const messages = turns.map((turn) => this.message(turn));
+      this.storage.write({ conversation: id });
+      this.change({ messages, view: "chat", reading: null });
+      const last = messages.at(-1);
+      if (last?.turn.status === "running") void this.run(last);
+    } catch (error) {
+      if (!(error instanceof Refused)) return;
+      if (error.status === 401) this.forgetSession();
+      else if (error.status === 404) this.forget(id);
+    }
+  }
+
+  private forget(id: string): void {
+    const { conversation, conversations = [] } = this.storage.read();
+    this.storage.write({
+      conversation: conversation === id ? undefined : conversation,
+      conversations: conversations.filter((known) => known.id !== id),
+    });
+    this.paint();
+  }
+
+  async erase(id: string): Promise<void> {
+    const { token, conversation } = this.storage.read();
+    if (!token) return;
+    try {
+      await this.client.erase(id, token);
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status !== 404) return;
+    }
+    if (conversation === id) this.reset();
+    this.forget(id);
+  }
+
+  reset(): void {
+    this.abandon();
+    this.storage.write({ conversation: undefined });
+    this.change({ messages: [], reading: null, view: "chat" });
+    this.emit("reset");
+  }
+
+  /** Signed out: nothing of the visitor stays on this device. */
+  shutdown(): void {
+    this.ended = true;
+    this.abandon();
+    this.storage.clear();
+    window.removeEventListener("online", this.onLine);
+    window.removeEventListener("offline", this.onLine);
+  }
+
+  private abandon(): void {
+    if (this.control) void this.stop();
+    this.control?.abort();
+    this.control = null;
+  }
+
+  // --- asking ---
+
+  private message(turn: Partial<Turn> & { question: string }): Message {
+    const full: Turn = { id: "", conversation_id: "", status: "running", answer: "", ...turn };
+    const phase = full.status === "running" ? "waiting" : "ended";
+    return { key: newKey(), turn: full, steps: [], phase, failure: null, lastEvent: "", fresh: false };
+  }
+
+  async ask(text: string): Promise<Turn | undefined> {
+    const question = text.trim();
+    if (!question || this.busy || !this.emit("question", { question })) return undefined;
+    const message = this.message({ question });
+    this.change({ messages: [...this.state.messages, message], view: "chat", reading: null });
+    await this.run(message);
+    return message.turn;
+  }
+
+  /** A question that never reached an answer is asked in its own place, any other once more at the end. */
+  async retry(message: Message | undefined = this.state.messages.at(-1)): Promise<Turn | undefined> {
+    if (!message || this.busy || (message.failure && message.failure.retryAt > Date.now())) return undefined;
+    if (!message.failure) return this.ask(message.turn.question);
+    const fresh = this.message({ question: message.turn.question });
+    this.change({ messages: this.state.messages.map((each) => (each === message ? fresh : each)) });
+    await this.run(fresh);
+    return fresh.turn;
+  }
+
+  async stop(): Promise<void> {
+    const control = this.control;
+    const message = this.state.messages.at(-1);
+    if (!control || !message) return;
+    this.emit("stop", { turn: message.turn.id });
+    const timer = setTimeout(() => control.abort(), STOP_PATIENCE);
+    control.signal.addEventListener("abort", () => clearTimeout(timer));
+    const { token } = this.storage.read();
+    if (!message.turn.id || !token) return control.abort();
+    try {
+      const turn = await this.client.stop(message.turn.id, token);
+      if (this.control === control) this.finish(message, turn);
+    } catch {
+      // the stream's own end, or the timer, says how it went
+    }
+    control.abort();
+  }
+
+  private async run(message: Message): Promise<void> {
+    const control = new AbortController();
+    this.control = control;
+    this.paint();
+    try {
+      await this.follow(message, control.signal);
+    } finally {
+      if (this.control === control) {
+        this.control = null;
+        this.conclude(message);
+      }
+    }
+  }
+
+  private async follow(message: Message, signal: AbortSignal): Promise<void> {
+    const key = newKey();
+    let renewed = false;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        for await (const event of await this.events(message, key, signal)) {
+          attempt = 0;
+          this.take(message, event);
+          if (message.phase === "ended") return;
+        }
+        throw new TypeError("the stream ended early");
+      } catch (error) {
+        if (signal.aborted) return this.stopped(message);
+        if (!renewed && this.isLostSession(error)) {
+          renewed = true;
+          this.beginAnew(message);
+          continue;
+        }
+        const wait = this.patience(error, attempt);
+        if (wait === null) return this.fail(message, error);
+        message.phase = "reconnecting";
+        this.paint();
+        await pause(wait, signal);
+        if (signal.aborted) return this.stopped(message);
+      }
+    }
+  }
+
+  private async events(message: Message, key: string, signal: AbortSignal): Promise<AsyncGenerator<ServerEvent>> {
+    const token = await this.session();
+    if (message.turn.id) return this.client.follow(message.turn.id, token, message.lastEvent, signal);
+    const page = {
+      url: (this.context.url ?? location.origin + location.pathname).slice(0, 2000),
+      title: (this.context.title ?? document.title).slice(0, 300),
+    };
+    const conversation = this.storage.read().conversation ?? null;
+    const asked = { question: message.turn.question, conversation_id: conversation, locale: this.locale || null, page };
+    return this.client.ask(asked, token, key, signal);
+  }
+
+  private isLostSession(error: unknown): boolean {
+    return error instanceof Refused && (error.status === 401 || error.status === 404);
+  }
+
+  /** The session or the conversation is gone: what can be asked again is, in a conversation of its own. */
+  private beginAnew(message: Message): void {
+    this.forgetSession();
+    Object.assign(message, this.message({ question: message.turn.question }), { key: message.key });
+    this.change({ messages: [message] });
+  }
+
+  /** Milliseconds until the next try; null: no try would help. */
+  private patience(error: unknown, attempt: number): number | null {
+    if (attempt >= TRIES) return null;
+    const backoff = Math.min(8000, 400 * 2 ** attempt);
+    if (!(error instanceof Refused)) return backoff;
+    if (error.status === 409 || error.status === 503) {
+      return error.retryAfter > 20 ? null : Math.max(error.retryAfter * 1000, backoff);
+    }
+    return error.status >= 500 ? backoff : null;
+  }
+
+  private take(message: Message, event: ServerEvent): void {
+    const data = parse(event.data);
+    if (!data) return;
+    if (event.id) message.lastEvent = event.id;
+    if (message.phase === "reconnecting") message.phase = message.turn.answer ? "answering" : "waiting";
+    if (event.name === "accepted") this.accepted(message, data as unknown as Accepted);
+    else if (event.name === "step") this.step(message, data as unknown as Step);
+    else if (event.name === "delta" && typeof data["text"] === "string") {
+      message.turn.answer += data["text"];
+      message.phase = "answering";
+    } else if (event.name === "done") this.finish(message, data as unknown as Turn);
+    else if (event.name === "error") {
+      this.fail(message, new Refused(Number(data["status"]) || 500, String(data["code"] ?? ""), "", 0));
+    }
+    this.paint();
+  }
+
+  private accepted(message: Message, accepted: Accepted): void {
+    message.turn.id = accepted.turn_id;
+    message.turn.conversation_id = accepted.conversation_id;
+    const { conversations = [] } = this.storage.read();
+    const known = conversations.find((each) => each.id === accepted.conversation_id);
+    const title = known?.title ?? message.turn.question.slice(0, 80);
+    const others = conversations.filter((each) => each !== known);
+    const entry = { id: accepted.conversation_id, title, at: Date.now() };
+    const token = accepted.token ? { token: accepted.token } : {};
+    this.storage.write({ ...token, conversation: accepted.conversation_id, conversations: [entry, ...others] });
+  }
+
+  private step(message: Message, step: Step): void {
+    message.steps = [...message.steps, step];
+    this.emit("step", step);
+  }
+
+  /** The turn is authoritative: it replaces whatever was streamed. */
+  private finish(message: Message, turn: Turn): void {
+    if (message.phase === "ended") return;
+    message.turn = { ...message.turn, ...turn };
+    message.phase = turn.status === "running" ? message.phase : "ended";
+    message.fresh = true;
+  }
+
+  private stopped(message: Message): void {
+    if (message.phase !== "ended") this.finish(message, { ...message.turn, status: "stopped" });
+  }
+
+  private fail(message: Message, error: unknown): void {
+    message.phase = "ended";
+    message.turn.status = "failed";
+    message.failure = { kind: failureKind(error), retryAt: 0 };
+    if (error instanceof Refused && error.retryAfter) message.failure.retryAt = Date.now() + error.retryAfter * 1000;
+  }
+
+  private conclude(message: Message): void {
+    this.change(this.state.open ? {} : { unread: true });
+    const { turn, failure } = message;
+    if (failure) {
+      this.emit("error", { kind: failure.kind, retryAt: failure.retryAt, question: turn.question });
+      return;
+    }
+    const detail = { id: turn.id, status: turn.status, question: turn.question, answer: turn.answer, sources: shownSources(turn) };
+    this.emit("answer", detail);
+    if (turn.status === "insufficient") this.emit("refusal", detail);
+  }
+
+  // --- after the answer ---
+
+  async rate(message: Message, rating: Rating, comment: string): Promise<boolean> {
+    const before = message.turn.feedback ?? null;
+    message.turn.feedback = { rating, comment };
+    this.paint();
+    try {
+      await this.client.rate(message.turn.id, await this.session(), rating, comment);
+    } catch {
+      message.turn.feedback = before;
+      this.paint();
+      return false;
+    }
+    this.emit("feedback", { turn: message.turn.id, rating, comment });
+    return true;
+  }
+
+  async read(id: string, place: { quotes?: string[]; section?: string; from?: Element | null } = {}): Promise<void> {
+    if (!this.emit("article-open", { id })) return;
+    const reading: Reading = { id, quotes: [], section: "", article: null, missing: false, from: null, ...place };
+    this.change({ reading });
+    try {
+      reading.article = await this.fetchArticle(id);
+    } catch {
+      reading.missing = true;
+    }
+    this.paint();
+  }
+
+  private async fetchArticle(id: string): Promise<Article> {
+    const { token } = this.storage.read();
+    try {
+      return await this.client.article(id, token);
+    } catch (error) {
+      if (token && error instanceof Refused && error.status === 401) return this.client.article(id);
+      throw error;
+    }
+  }
+
+  closeReader(): void {
+    this.change({ reading: null });
+  }
+}
+
+interface Accepted {
+  turn_id: string;
+  conversation_id: string;
+  token?: string;
+}
+
+function parse(data: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(data);
+    return value && typeof value === "object" ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+function failureKind(error: unknown): FailureKind {
+  if (!(error instanceof Refused)) return "unreachable";
+  if (error.code === "origin_not_allowed" || error.status === 403) return "notAllowed";
+  if (error.code === "question_too_long" || error.status === 413) return "tooLong";
+  return error.status === 429 || error.status === 409 || (error.status === 503 && error.retryAfter > 0) ? "tooMany" : "failed";
+}
+
+/** Waits, but no longer than until the network is back or the visitor stops. */
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      window.removeEventListener("online", end);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    window.addEventListener("online", end);
+    signal.addEventListener("abort", end);
+  });
+}
