@@ -10,22 +10,25 @@ import statistics
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
+Value = TypeVar("Value", float, NDArray[np.float32])
 OffTopic: TypeAlias = Mapping[str, Sequence[str]]
 """Questions by language."""
 
-NORMAL = 1.4826
-"""The median deviation of a normal distribution is its standard deviation by this."""
-LEAST_SPREAD = 0.005
-WEIGHTS = {"near": 1.0, "title_near": 0.4, "selfscore": 9.0, "bias": -2.4}
+OUTLIER = 4.0
+"""Times 1.5 median deviations: a cooking school's yardstick is not lifted by the six questions on cooking."""
+LEAST_SPREAD = 0.012
+WEIGHTS = {"near": 1.0, "title_near": 0.4, "selfscore": 5.0, "unknown": -4.0, "strange": -8.0, "bias": -0.3}
 """For gate.evidence_score(): 0.5 is the threshold."""
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """Median and median deviation: a cooking school's gate is not lifted by the five questions on cooking."""
+    """Mean and standard deviation, without outliers."""
 
     middle: float
     spread: float
@@ -33,16 +36,21 @@ class Spread(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
         middle = statistics.median(values)
-        deviation = statistics.median(abs(value - middle) for value in values)
-        return cls(middle, max(NORMAL * deviation, LEAST_SPREAD))
+        usual = 1.5 * statistics.median(abs(value - middle) for value in values)
+        kept = [value for value in values if value <= middle + OUTLIER * max(usual, LEAST_SPREAD)]
+        return cls(statistics.fmean(kept), max(statistics.pstdev(kept), LEAST_SPREAD))
 
-    def above(self, value: float) -> float:
-        return (value - self.middle) / self.spread
+    def above(self, value: Value) -> Value:
+        """In spreads; numbers or arrays of them."""
+        above: Value = (value - self.middle) / self.spread
+        return above
 
 
 class Baseline(msgspec.Struct, frozen=True):
     text: Spread
     title: Spread
+    similarity: Spread
+    """Of what ranks, so that passages of different languages can be ranked together."""
 
 
 class Baselines(msgspec.Struct, frozen=True):
@@ -63,6 +71,6 @@ class Baselines(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1)
 def off_topic() -> dict[str, list[str]]:
-    """72 everyday and general questions in each of English, Russian and Czech, none about a product."""
+    """A hundred everyday and general questions in each of English, Russian and Czech, none about a product."""
     text = files("refdesk.retrieval").joinpath("data/offtopic.json").read_bytes()
     return msgspec.json.decode(text, type=dict[str, list[str]])

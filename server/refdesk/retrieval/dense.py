@@ -7,6 +7,9 @@ decide which is asked.
 Embeddings of one help centre share a large common part that says nothing about a question. A part of the mean is taken
 off on both sides ("centring"): the titles' mean off the question, for titles are what questions are about, and the
 passages' mean off the passages. Means are taken over what the visitor may see. The title's own nearness counts besides.
+
+Where a corpus has several languages, nearness is counted in spreads above what off-topic questions reach in each of
+them: so passages that were compared by different encoders stand in one order.
 """
 
 from __future__ import annotations
@@ -149,12 +152,11 @@ class DensePassages:
 
     def _baseline(self, questions: Sequence[str], asked_in: str, spoken: str, parts: Sequence[Part]) -> Baseline:
         encoder = _encoder_for(asked_in, spoken)
-        texts, titles = [], []
+        best = []
         for question in questions:
             near = self._measured(encoder, parts, question, self._nearest(encoder, parts, question, PACKED))
-            texts.append(float(near.cosine.max()))
-            titles.append(float(near.title.max()))
-        return Baseline(Spread.of(texts), Spread.of(titles))
+            best.append([float(column.max()) for column in (near.cosine, near.title, near.similarity)])
+        return Baseline(*(Spread.of(column) for column in zip(*best, strict=True)))
 
     def _near(self, query: str, language: str, audiences: Sequence[Audience], limit: int) -> Iterator[Near]:
         visible = self._by_language(audiences)
@@ -162,9 +164,8 @@ class DensePassages:
             encoder = _encoder_for(language, spoken)
             rows = self._nearest(encoder, parts, query, limit)
             near = self._measured(encoder, parts, query, rows)
-            if encoder == ENGLISH and len(visible) > 1:
-                near = rescaled(near, self._measured(MULTILINGUAL, parts, query, rows))
-            yield near
+            baseline = self._baselines.of(language, spoken) if self._baselines and len(visible) > 1 else None
+            yield near._replace(similarity=baseline.similarity.above(near.similarity)) if baseline else near
 
     def _by_language(self, audiences: Sequence[Audience]) -> dict[str, list[Part]]:
         visible: dict[str, list[Part]] = {}
@@ -212,16 +213,6 @@ class DensePassages:
         texts = np.average([mean.texts for mean in means], axis=0, weights=sizes).astype(np.float32)
         titles = np.average([mean.titles for mean in means], axis=0, weights=sizes).astype(np.float32)
         return CENTRING * sum(sizes) / (sum(sizes) + FEW_TITLES), _Means(texts, titles, sum(sizes))
-
-
-def rescaled(near: Near, multilingual: Near) -> Near:
-    """English hits keep the order of their own encoder but take the other's mean and spread on the same passages: so
-    they can be ranked among passages of other languages. Both hold the same rows."""
-    if len(near.rows) < 2:
-        return multilingual
-    steps = (near.similarity - near.similarity.mean()) / max(float(near.similarity.std()), 1e-6)
-    similarity = multilingual.similarity.mean() + steps * multilingual.similarity.std()
-    return near._replace(similarity=similarity.astype(np.float32))
 
 
 def _encoder_for(asked_in: str, spoken: str) -> str:

@@ -112,6 +112,15 @@ class View:
         asked = ((self.languages[number], number) for number in self.spoken)
         return any(len(self.word(term, number).rows) for code, number in asked for term in terms(word, code))
 
+    def unknown(self, question: str, asked_in: str) -> tuple[int, int]:
+        """Content words of the question, and how many of them no visible passage has in any language. (0, 0) where
+        no visible passage is in the question's language."""
+        spoken = self.spoken
+        if asked_in not in (self.languages[number] for number in spoken):
+            return 0, 0
+        words = content_words(question, asked_in, asked_in)
+        return len(words), sum(not any(len(self.word(term, number).rows) for number in spoken) for term in words)
+
     def measure(self, question: str, asked_in: str, article: Article, passage: Passage) -> dict[str, float]:
         """The same signals of one passage that may not be in this index: one that an earlier turn cited."""
         if not self.languages:

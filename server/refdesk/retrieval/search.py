@@ -33,6 +33,8 @@ ALIKE = 0.85
 """Jaccard similarity of words from which on two passages are one text: its copies stand behind all others."""
 DENSE_SECONDS, DENSE_REST = 1.5, 5.0
 """How long one question waits for the dense index, and how long none asks it after a failure."""
+LONGER, STRANGE = 4, 0.75
+"""Content words of a longer question, and the share of unknown ones that makes it strange."""
 _VIEWS = 16
 
 T = TypeVar("T")
@@ -87,11 +89,9 @@ class CorpusSnapshot:
     ) -> SearchResult:
         asked_in = self._language_of(query)
         view = self._view(roles, asked_in, category, language)
-        wordings = [query, *reworded(query, self.centre.synonyms, asked_in)]
         repaired = await self._repaired(query, roles, view, asked_in)
-        if repaired is not None:
-            wordings.append(repaired)
         queries = [query, repaired] if repaired else [query]
+        wordings = [query, *reworded(query, self.centre.synonyms, asked_in), *queries[1:]]
         audiences = [audience for audience in self.catalogue.audiences if not roles.isdisjoint(audience)]
         wide = CANDIDATES if category is None else WIDE
         found, degraded = await self._ask_dense(lambda dense: _nearest(dense, queries, asked_in, audiences, wide))
@@ -100,12 +100,11 @@ class CorpusSnapshot:
         ranking = merge([view.rank(wording, asked_in, CANDIDATES, near) for wording in wordings])
         fused = fuse(ranking, dense, self._lexical_weight(asked_in)) if dense else lexical_only(ranking)
         chosen = self._chosen(fused.rows, limit)
-        rows = [int(fused.rows[place]) for place in chosen]
-        signals, failed = None, degraded
-        if dense:
-            signals, failed = await self._ask_dense(lambda dense: dense.signals(queries[-1], asked_in, audiences, rows))
+        rows = fused.rows[chosen].tolist() if dense else []
+        signals, failed = await self._ask_dense(lambda dense: dense.signals(queries[-1], asked_in, audiences, rows))
         hits = self._hits(chosen, fused, ranking, signals or {})
-        return SearchResult(hits, tuple(wordings), {"z": ranking.z}, degraded or failed)
+        figures = {"z": ranking.z, **_strangeness(wordings, asked_in, view)}
+        return SearchResult(hits, tuple(wordings), figures, degraded or failed)
 
     def measure(self, question: str, passages: Sequence[tuple[Article, Passage]]) -> list[dict[str, float]]:
         asked_in = self._language_of(question)
@@ -211,7 +210,7 @@ def _nearest(
 ) -> dict[int, float]:
     """Of each row the wording that it is nearest to."""
     best: dict[int, float] = {}
-    for query in queries:
+    for query in filter(_says_something, queries):
         for row, similarity in dense.scores(query, asked_in, audiences, limit):
             best[row] = max(similarity, best.get(row, similarity))
     return best
@@ -221,6 +220,22 @@ def _visible(found: Mapping[int, float], view: View) -> list[tuple[int, float]]:
     """Best first."""
     seen = [(row, near) for row, near in found.items() if 0 <= row < len(view.visible) and view.visible[row]]
     return sorted(seen, key=lambda pair: -pair[1])
+
+
+def _says_something(query: str) -> bool:
+    return any(sign.isalnum() for sign in query)
+
+
+def _strangeness(wordings: Sequence[str], asked_in: str, view: View) -> dict[str, float]:
+    """`unknown`: the share of the question's content words that no visible passage has, in the best wording; `strange`:
+    1 where that is nearly all of a longer question, which one word that happens to be known does not make answerable.
+    Nothing for a question in a language that no passage is written in."""
+    counts = [counted for wording in wordings if (counted := view.unknown(wording, asked_in))[0]]
+    if not counts:
+        return {}
+    words, unknown = min(counts, key=lambda counted: counted[1] / counted[0])
+    share = unknown / words
+    return {"unknown": share, "strange": float(words >= LONGER and share >= STRANGE)}
 
 
 def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
