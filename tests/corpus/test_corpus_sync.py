@@ -139,3 +139,11 @@ def test_an_undeclared_language_is_served_and_reported(tmp_path: Path):
     reading = read_corpus(write(tmp_path, {"a.md": front(id="a", language="de") + "x"}))
     assert article(reading, "a").language == "de"
     assert "'de'" in reading.report.warnings[0].reason
+
+
+def test_what_an_author_comments_out_is_no_text_of_the_article(tmp_path: Path):
+    body = "Text\n\n<!-- secret\n\n# secret -->\n\nMore\n\n```\n<!-- shown -->\n```\n"
+    found = article(read_corpus(write(tmp_path, {"a.md": body})), "a")
+    assert "secret" not in found.body
+    assert "<!-- shown -->" in found.body
+    assert found.body.split("\n").index("More") == body.split("\n").index("More")

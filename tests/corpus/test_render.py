@@ -75,11 +75,6 @@ def test_pictures_of_the_corpus_are_shown_and_foreign_ones_described():
     assert "x.test" not in html
 
 
-def test_comments_are_not_shown():
-    assert "secret" not in render("Text\n\n<!-- secret\n\n# secret -->\n\nMore")
-    assert "secret" in render("```\n<!-- secret -->\n```")
-
-
 @pytest.mark.parametrize(
     "body", ["[" * 50_000, "![" * 25_000, "*a" * 25_000, "> " * 20_000, "<a " * 20_000, "[a]: " * 10_000]
 )

@@ -69,7 +69,7 @@ class Drafts:
         article = Article(
             id=article_id,
             title=_title(metadata, path, front.body),
-            body=front.body,
+            body=without_comments(front.body),
             language=metadata.language or "",
             audience=metadata.audience,
             version="",
@@ -86,6 +86,18 @@ class Drafts:
         )
         warnings = _warnings(path, metadata, front)
         return Draft(article, metadata.status == "published", tuple(claims), warnings, front.body_line)
+
+
+def without_comments(body: str) -> str:
+    """What an author hides from readers must reach neither a model nor a quote. Lines keep their numbers."""
+    if "<!--" not in body:
+        return body
+    kept, position = [], 0
+    for block in scan_blocks(body):
+        if block.kind == "comment":
+            kept += [body[position : block.start], "\n" * body.count("\n", block.start, block.end)]
+            position = block.end
+    return "".join([*kept, body[position:]])
 
 
 def _claims_of_withheld(path: str, front: FrontMatter) -> list[Claim]:

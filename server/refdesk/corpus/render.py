@@ -11,7 +11,6 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from refdesk.corpus.addresses import canonical_url
-from refdesk.corpus.blocks import scan_blocks
 from refdesk.corpus.headings import anchor, heading_text, same_title
 from refdesk.corpus.links import is_relative
 from refdesk.domain.articles import Article
@@ -64,9 +63,8 @@ def article_html(article: Article, resolve_link: Resolve, resolve_image: Resolve
     repeats the title, for a page that prints the title itself.
 
     Both functions get relative targets only: absolute http(s) and mailto links stay, every other one is dropped."""
-    body = _without_comments(article.body)
     references: dict[str, Any] = {}
-    tokens = _BLOCKS.parse(body, references)
+    tokens = _BLOCKS.parse(article.body, references)
     links = _Links(resolve_link, resolve_image)
     taken: dict[str, int] = {}
     for position, token in enumerate(tokens):
@@ -80,17 +78,6 @@ def article_html(article: Article, resolve_link: Resolve, resolve_image: Resolve
         repeated = same_title(heading_text(tokens[1].content), article.title)
         tokens = tokens[3:] if repeated else tokens
     return _CLEANER.clean(_INLINE.renderer.render(tokens, _INLINE.options, {}))
-
-
-def _without_comments(body: str) -> str:
-    if "<!--" not in body:
-        return body
-    kept, position = [], 0
-    for block in scan_blocks(body):
-        if block.kind == "comment":
-            kept.append(body[position : block.start])
-            position = block.end
-    return "".join([*kept, body[position:]])
 
 
 def _inline(content: str, references: dict[str, Any]) -> list[Token]:
