@@ -32,6 +32,8 @@ def finish_answer(work: TurnWork, draft: AnswerDraft, end: LoopEnd) -> None:
         turn.kind = "clarification"
     elif draft.outcome == "smalltalk":
         turn.kind = "smalltalk"
+    elif turn.kind == "smalltalk" and work.trail.read():
+        turn.kind = "question"  # it looked like small talk, and the model read articles to answer it
     turn.truncated = end.truncated or ("length" if draft.answer_cut else None)
     turn.answer, turn.missing_information = draft.text, draft.missing_information
     if turn.status == "insufficient" and not turn.answer.strip():
