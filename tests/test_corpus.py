@@ -14,6 +14,7 @@ from typing import Any, get_args
 import pytest
 
 from refdesk.adapters import anthropic_model, sql_turns
+from refdesk.adapters.anthropic_failures import kind_of_status
 from refdesk.api import auth, limits, reading, schemas
 from refdesk.assistant import extract, history, outcome, packing
 from refdesk.assistant.turn import Limits
@@ -268,14 +269,12 @@ def test_the_tables_of_keys_are_complete():
 
 
 def test_the_table_of_causes_is_complete():
-    """The kinds that the code names, wherever a failure is made."""
-    made = re.compile(
-        r'ModelFailure\(\s*"(\w+)"|finish_evidence\(work, "(\w+)"|_without_model\(work, "(\w+)"|return "(\w+)"'
-    )
-    sources_of_kinds = [*(ROOT / "server/refdesk/adapters").glob("anthropic_*.py")]
-    sources_of_kinds += [ROOT / f"server/refdesk/assistant/{name}.py" for name in ("turn", "asking")]
-    kinds = {kind for file in sources_of_kinds for match in made.findall(file.read_text("utf-8")) for kind in match}
-    assert set(first_cells(by_id()["evidence"].body)) == kinds - {""}
+    """By the statuses of a model endpoint, and wherever else the code names a kind of failure."""
+    kinds = {kind_of_status(status) for status in range(300, 600)}
+    made = re.compile(r'(?:ModelFailure\(|finish_evidence\(work,|_without_model\(work,)\s*"(\w+)"')
+    for file in [*ROOT.glob("server/refdesk/adapters/anthropic_*.py"), *ROOT.glob("server/refdesk/assistant/*.py")]:
+        kinds |= set(made.findall(file.read_text("utf-8")))
+    assert set(first_cells(by_id()["evidence"].body)) == kinds
 
 
 def test_the_audiences_that_need_no_declaring_are_named():
