@@ -181,6 +181,15 @@ async def test_questions_in_everyday_words_find_their_article(snapshot):
     assert [article_id for article_id in by_id() if finds[article_id] < 2] == []
 
 
+async def test_hardly_a_question_is_refused(snapshot):
+    refused = []
+    for question in questions():
+        result = await snapshot.search(question["question"], frozenset({PUBLIC, STAFF}))
+        scores = [snapshot.evidence_score({**result.signals, **hit.signals}) for hit in result.hits]
+        refused += [] if max(scores, default=0.0) >= snapshot.threshold else [question["question"]]
+    assert len(refused) <= 0.1 * len(questions()), refused
+
+
 async def articles_found(snapshot, question, roles):
     result = await snapshot.search(question, roles, limit=8)
     return list(dict.fromkeys(hit.article.id for hit in result.hits))
