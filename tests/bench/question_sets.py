@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from refdesk.adapters.onnx_embedder import load_e5, load_minilm
 from refdesk.adapters.vector_cache import VectorCache, vector_key
 from refdesk.domain.articles import SECTION_SEPARATOR, Article, Passage
+from refdesk.retrieval.dense import embedded_text
 from refdesk.retrieval.lexical import View, index_passages
 
 WORDS = 120
@@ -52,7 +53,6 @@ class QuestionSet:
         self.name, self._encoders = path.stem, encoders
         self.language, self.asked_in = data["lang"], data.get("qlang", data["lang"])
         self.articles = [article_of(doc, self.language) for doc in data["docs"]]
-        self.headings = {doc["id"]: doc.get("fmtitle") or doc["title"] for doc in data["docs"]}
         places = {article.id: n for n, article in enumerate(self.articles)}
         self.questions = [query["q"] for query in data["queries"]]
         self.gold = [{places[g] for g in query["gold"]} for query in data["queries"]]
@@ -65,8 +65,16 @@ class QuestionSet:
     def passages(self, encoder: str) -> Vectors:
         return self._encoders.passages(encoder, self.texts)
 
-    def asked(self, encoder: str, questions: list[str] | None = None) -> Vectors:
-        return self._encoders.questions(encoder, self.questions if questions is None else questions)
+    def titles(self, encoder: str) -> Vectors:
+        return self._encoders.passages(encoder, [article.title for article in self.articles])
+
+    def headings(self, encoder: str) -> Vectors:
+        """Of each passage its section path, else its title."""
+        texts = [passage.section or article.title for article in self.articles for passage in article.passages]
+        return self._encoders.passages(encoder, texts)
+
+    def asked(self, encoder: str) -> Vectors:
+        return self._encoders.questions(encoder, self.questions)
 
     @cached_property
     def view(self) -> View:
@@ -78,11 +86,6 @@ class QuestionSet:
         starts = np.flatnonzero(np.diff(self.article_of_row, prepend=-1))
         best: NDArray[np.floating[Any]] = np.maximum.reduceat(scores, starts, axis=-1)
         return best
-
-
-def embedded_text(article: Article, passage: Passage) -> str:
-    """What a vector is made of (retrieval.md, 2)."""
-    return "\n".join(filter(None, (article.title, passage.section, passage.text(article.body))))
 
 
 def article_of(doc: dict[str, Any], language: str) -> Article:

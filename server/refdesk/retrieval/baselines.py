@@ -1,4 +1,4 @@
-"""How near off-topic questions come to a help centre's texts: the yardstick of the gate (decision 0010).
+"""How near off-topic questions come to a help centre's texts: the yardstick of the gate (decisions/dense-retrieval.md).
 
 Cosines mean something else for each encoder, corpus and pair of languages; what general questions reach there does not.
 So a question's nearness is counted in spreads above those, and one threshold does for every help centre.

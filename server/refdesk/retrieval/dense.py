@@ -1,4 +1,4 @@
-"""Search by meaning: which texts are embedded, and how near a question comes to them (decision 0010).
+"""Search by meaning: which texts are embedded, and how near a question comes to them (decisions/dense-retrieval.md).
 
 Passages of one audience, language and encoder are one collection, so access and language never need a filter. English
 text is embedded by both encoders and everything else by the multilingual one; the languages of question and text

@@ -11,7 +11,7 @@ from refdesk.retrieval.lexical import Ranking, Rows, Scores
 
 LEXICAL_WEIGHT = 2.0
 """Of the square of a passage's selfscore, against nearness scaled to 1: words that fit well decide, a few stray ones of
-an everyday question do not (decision 0010)."""
+an everyday question do not (decisions/dense-retrieval.md)."""
 SCALE = 60
 """Nearness is 1 for the nearest passage and 0 for this one."""
 
