@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -76,6 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     terminal = Terminal(sys.stdout, sys.stderr)
     try:
         settings = load(os.environ, vars(args))
+        if args.command != "serve":
+            configure_logging("console", logging.ERROR)
         return COMMANDS[args.command](settings, args, terminal)
     except (SettingError, CorpusError) as error:
         terminal.error(str(error))
