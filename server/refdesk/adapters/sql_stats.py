@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, case, func, literal, select, text
+from sqlalchemy import ColumnElement, Connection, Row, func, literal_column, select, text
 
 from refdesk.adapters.sql_tables import day_counts, turns
 from refdesk.domain.console import DayCounts
 
 BUCKETS = (50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 7500, 10_000, 15_000, 20_000, 30_000, 60_000)
-LATENCIES = (turns.c.first_word_ms, turns.c.total_ms)
+LATENCIES = ("first_word", "total")
 TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 KINDS = ("status", "kind", "language", "reason", "model_error")
 
-DAY = func.substr(turns.c.created_at, 1, 10)
+DAY = func.substr(turns.c.created_at, literal_column("1"), literal_column("10"))
 GROUPS = (DAY, *(turns.c[name] for name in KINDS), turns.c.grounded, turns.c.rating, turns.c.model)
 KEEP = text(
     "INSERT INTO day_counts (day, name, value) VALUES (:day, :name, :value)"
@@ -34,7 +34,7 @@ Counts = Counter[tuple[str, str]]
 
 def of_days(connection: Connection, since: str, until: str) -> list[DayCounts]:
     """Both included."""
-    counts = counted(connection, (turns.c.created_at >= since, turns.c.created_at < until + "\x7f"))
+    counts = counted(connection, (turns.c.created_at >= since, turns.c.created_at <= f"{until}T23:59:59.999Z"))
     kept = select(day_counts).where(day_counts.c.day >= since, day_counts.c.day <= until)
     for day, name, value in connection.execute(kept):
         counts[day, name] += value
@@ -58,8 +58,11 @@ def counted(connection: Connection, which: tuple[ColumnElement[bool], ...]) -> C
     sums = [func.sum(turns.c[name]).label(name) for name in TOKENS]
     for row in connection.execute(select(func.count().label("turns"), *sums, *GROUPS).where(*ended).group_by(*GROUPS)):
         count_group(counts, row)
-    for latency in LATENCIES:
-        count_latencies(counts, connection, latency, ended)
+    for name in LATENCIES:
+        latency = turns.c[name]
+        rows = select(DAY, latency, func.count()).where(*ended, latency.is_not(None)).group_by(DAY, latency)
+        for day, bound, count in connection.execute(rows):
+            counts[day, f"{name}_ms<={bound}"] += count
     return counts
 
 
@@ -80,9 +83,7 @@ def count_group(counts: Counts, row: Row[*tuple[Any, ...]]) -> None:
         counts[day, name] += found["turns"]
 
 
-def count_latencies(counts: Counts, connection: Connection, latency: Any, ended: tuple[Any, ...]) -> None:
-    whens = [(latency <= bound, literal(f"{latency.name}<={bound}")) for bound in BUCKETS]
-    bucket = case(*whens, else_=literal(f"{latency.name}<=inf")).label("bucket")
-    rows = select(DAY, bucket, func.count()).where(*ended, latency.is_not(None)).group_by(DAY, text("bucket"))
-    for day, name, count in connection.execute(rows):
-        counts[day, name] += count
+def bucket(ms: float | None) -> str | None:
+    if ms is None:
+        return None
+    return next((str(bound) for bound in BUCKETS if ms <= bound), "inf")

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, exc, i
 
 from refdesk.adapters import sql_stats
 from refdesk.adapters.search_words import words
-from refdesk.adapters.sql_tables import clean_text, conversations, idempotency_keys, turns
+from refdesk.adapters.sql_tables import clean_text, conversations, idempotency_keys, turn_bodies, turns
 from refdesk.domain.conversation import Conversation, Feedback, StoredTurn, Turn, TurnTrail
 from refdesk.errors import RequestError
 from refdesk.ports import TurnRow
@@ -32,19 +32,21 @@ RUNNING = (
     .where(turns.c.conversation_id == bindparam("conversation"), turns.c.status == text("'running'"))
     .limit(1)
 )
-STORED = (turns.c.turn, turns.c.trail, turns.c.status, turns.c.rating, turns.c.comment)
-ONE = select(*STORED, conversations.c.visitor_id).join(conversations).where(turns.c.id == bindparam("turn_id"))
+STORED = (turn_bodies.c.turn, turn_bodies.c.trail, turns.c.status, turns.c.rating, turns.c.comment)
+BODIES = turns.join(turn_bodies)
+ONE = (
+    select(*STORED, conversations.c.visitor_id)
+    .select_from(BODIES.join(conversations))
+    .where(turns.c.id == bindparam("turn_id"))
+)
 CONVERSATION = select(conversations.c.visitor_id, conversations.c.created_at).where(
     conversations.c.id == bindparam("conversation")
 )
-ALL = select(*STORED).where(turns.c.conversation_id == bindparam("conversation")).order_by(turns.c.seq)
-LAST = (
-    select(*STORED)
-    .where(turns.c.conversation_id == bindparam("conversation"))
-    .order_by(turns.c.seq.desc())
-    .limit(bindparam("last"))
-)
+ASKED = select(*STORED).select_from(BODIES).where(turns.c.conversation_id == bindparam("conversation"))
+ALL = ASKED.order_by(turns.c.seq)
+LAST = ASKED.order_by(turns.c.seq.desc()).limit(bindparam("last"))
 FINISH = update(turns).where(turns.c.id == bindparam("turn_id")).returning(turns.c.seq)
+FINISH_BODY = update(turn_bodies).where(turn_bodies.c.seq == bindparam("of"))
 ADD_WORDS = {
     "sqlite": text("INSERT OR REPLACE INTO turn_search (rowid, words) VALUES (:seq, :words)"),
     "postgresql": text(
@@ -139,10 +141,9 @@ def add_turn(connection: Connection, row: TurnRow, server_id: str) -> None:
         "language": turn.language,
         "grounded": False,
         "server_id": server_id,
-        "turn": json_text(turn),
-        "trail": "{}",
     }
-    connection.execute(insert(turns), values)
+    (seq,) = connection.execute(insert(turns), values).inserted_primary_key or (0,)
+    connection.execute(insert(turn_bodies), {"seq": seq, "turn": json_text(turn), "trail": "{}"})
 
 
 def keep_key(connection: Connection, row: TurnRow, key: str, body_hash: str) -> None:
@@ -176,14 +177,13 @@ def finish(connection: Connection, turn: Turn, trail: TurnTrail) -> None:
         "grounded": turn.grounded,
         "reason": trail.reason,
         "model_error": turn.model_error,
-        "first_word_ms": trail.timings.get("first_word_ms"),
-        "total_ms": trail.timings.get("total_ms"),
-        "turn": json_text(turn),
-        "trail": json_text(trail),
+        "first_word": sql_stats.bucket(trail.timings.get("first_word_ms")),
+        "total": sql_stats.bucket(trail.timings.get("total_ms")),
         **usage_columns(trail),
     }
     seq = connection.execute(FINISH, values).scalar()
     if seq is not None:
+        connection.execute(FINISH_BODY, {"of": seq, "turn": json_text(turn), "trail": json_text(trail)})
         add_words(connection, seq, turn)
 
 
@@ -204,10 +204,11 @@ def interrupt_all(connection: Connection) -> int:
 
 def interrupt(connection: Connection, which: ColumnElement[bool]) -> int:
     ended = update(turns).where(which, turns.c.status == "running").values(status="interrupted")
-    rows = connection.execute(ended.returning(turns.c.seq, turns.c.turn)).all()
-    for seq, turn in rows:
+    seqs = connection.execute(ended.returning(turns.c.seq)).scalars().all()
+    bodies = select(turn_bodies.c.seq, turn_bodies.c.turn).where(turn_bodies.c.seq.in_(seqs))
+    for seq, turn in connection.execute(bodies).all():
         add_words(connection, seq, _turn_decoder.decode(turn))
-    return len(rows)
+    return len(seqs)
 
 
 # --- reading ---------------------------------------------------------------------------------

@@ -78,16 +78,11 @@ def create_turns() -> None:
         *(text_column(name, nullable=True) for name in ("rating", "comment", "reason", "model_error")),
         sa.Column("model", sa.Text, nullable=False, server_default=""),
         *(sa.Column(name, sa.Integer, nullable=False, server_default="0") for name in tokens),
-        sa.Column("first_word_ms", sa.Float),
-        sa.Column("total_ms", sa.Float),
-        text_column("server_id", nullable=True),
-        text_column("turn"),
-        text_column("trail"),
+        *(text_column(name, nullable=True) for name in ("first_word", "total", "server_id")),
         sqlite_autoincrement=True,
     )
     op.create_index("ix_turns_conversation", "turns", ["conversation_id", "seq"])
-    filtered = ["created_at", "seq", "status", "grounded", "rating", "kind", "language", "conversation_id"]
-    op.create_index("ix_turns_log", "turns", filtered)
+    op.create_index("ix_turns_created_at", "turns", ["created_at"])
     running = sa.text("status = 'running'")
     op.create_index(
         "uq_turns_running",
@@ -96,6 +91,14 @@ def create_turns() -> None:
         unique=True,
         sqlite_where=running,
         postgresql_where=running,
+    )
+    op.create_table(
+        "turn_bodies",
+        sa.Column(
+            "seq", SEQUENCE, sa.ForeignKey("turns.seq", ondelete="CASCADE"), primary_key=True, autoincrement=False
+        ),
+        text_column("turn"),
+        text_column("trail"),
     )
     op.create_table(
         "idempotency_keys",
@@ -184,7 +187,7 @@ def create_bookkeeping() -> None:
 
 
 def create_sqlite_parts() -> None:
-    op.execute("CREATE VIRTUAL TABLE turn_search USING fts5(words, detail=none, columnsize=0)")
+    op.execute("CREATE VIRTUAL TABLE turn_search USING fts5(words, detail=column, columnsize=0)")
     for verb in ("UPDATE", "DELETE"):
         op.execute(
             f"CREATE TRIGGER audit_no_{verb.lower()} BEFORE {verb} ON audit "
