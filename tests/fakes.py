@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from refdesk.domain.conversation import Conversation, Feedback, StoredTurn, Turn, TurnTrail, Visitor
@@ -20,6 +21,7 @@ class MemoryStore:
         self.conversations: dict[str, Conversation] = {}
         self.stored: dict[str, StoredTurn] = {}
         self.keys: dict[tuple[str, str], tuple[str, str, str]] = {}
+        self.stops: set[str] = set()
 
     async def add_visitor(self, visitor: Visitor, token_hash: bytes, created_at: str) -> None:
         self._answer()
@@ -69,6 +71,16 @@ class MemoryStore:
         self._answer()
         found = [stored for stored in self.stored.values() if stored.turn.conversation_id == conversation_id]
         return copy.deepcopy(found if last is None else found[len(found) - min(last, len(found)) :])
+
+    async def request_stop(self, turn_id: str, visitor_id: str) -> bool:
+        if await self.turn(turn_id, visitor_id) is None:
+            return False
+        self.stops.add(turn_id)
+        return True
+
+    async def to_stop(self, turn_ids: Sequence[str]) -> list[str]:
+        self._answer()
+        return [turn_id for turn_id in turn_ids if turn_id in self.stops or turn_id not in self.stored]
 
     async def set_feedback(self, turn_id: str, visitor_id: str, feedback: Feedback) -> bool:
         if await self.turn(turn_id, visitor_id) is None:

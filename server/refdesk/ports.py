@@ -243,6 +243,12 @@ class ConversationStore(Protocol):
     async def turns(self, conversation_id: str, *, last: int | None = None) -> list[StoredTurn]:
         """In order of asking; `last` N only."""
 
+    async def request_stop(self, turn_id: str, visitor_id: str) -> bool:
+        """Asks whichever process runs the turn to stop it. False: the visitor has no such turn."""
+
+    async def to_stop(self, turn_ids: Sequence[str]) -> list[str]:
+        """Of the turns that a process runs those it shall stop: asked for through another one, or erased."""
+
     async def set_feedback(self, turn_id: str, visitor_id: str, feedback: Feedback) -> bool: ...
     async def delete_conversation(self, conversation_id: str, visitor_id: str) -> bool: ...
     async def interrupt_running(self) -> int:

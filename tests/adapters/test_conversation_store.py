@@ -11,7 +11,7 @@ from refdesk.errors import RequestError
 from refdesk.ports import ConversationStore, TurnRow
 
 NOON = "2026-02-03T12:00:00.000Z"
-ANNA, BEN = Visitor(id="v_anna", roles=("public",)), Visitor(id="v_ben", roles=("public", "signed-in"), subject="ben@x")
+ANNA, BEN = Visitor(id="v_anna", roles=("public",)), Visitor(id="v_ben", roles=("signed-in", "public"), subject="ben@x")
 SOURCE = Source(
     id="sso",
     title="SSO",
@@ -242,6 +242,23 @@ async def test_odd_ids_are_not_found(people: ConversationStore, odd: str) -> Non
     assert not await people.delete_conversation(odd, ANNA.id)
     assert not await people.set_feedback(odd, ANNA.id, Feedback("up"))
     assert (await refused(people, row("t_2", odd))).code == "conversation_not_found"
+
+
+async def test_stop_is_asked_for_by_the_owner_only(people: ConversationStore) -> None:
+    await people.begin_turn(row("t_1", "c_1", new=True))
+    await people.begin_turn(row("t_2", "c_2", new=True))
+    assert await people.to_stop(["t_1", "t_2"]) == []
+    assert not await people.request_stop("t_1", BEN.id)
+    assert not await people.request_stop("t_none", ANNA.id)
+    assert await people.to_stop(["t_1", "t_2"]) == []
+    assert await people.request_stop("t_1", ANNA.id)
+    assert await people.to_stop(["t_1", "t_2"]) == ["t_1"]
+
+
+async def test_erased_turn_is_to_stop(people: ConversationStore) -> None:
+    await people.begin_turn(row("t_1", "c_1", new=True))
+    await people.delete_conversation("c_1", ANNA.id)
+    assert await people.to_stop(["t_1"]) == ["t_1"]
 
 
 async def test_ping_answers(store: ConversationStore) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from sqlalchemy import Connection, text
@@ -39,6 +40,12 @@ class SqlStore:
 
     async def turns(self, conversation_id: str, *, last: int | None = None) -> list[StoredTurn]:
         return await self.database.read(partial(sql_turns.of_conversation, conversation_id=conversation_id, last=last))
+
+    async def request_stop(self, turn_id: str, visitor_id: str) -> bool:
+        return await self.database.write(partial(sql_turns.request_stop, turn_id=turn_id, visitor_id=visitor_id))
+
+    async def to_stop(self, turn_ids: Sequence[str]) -> list[str]:
+        return await self.database.read(partial(sql_turns.to_stop, turn_ids=turn_ids))
 
     async def set_feedback(self, turn_id: str, visitor_id: str, feedback: Feedback) -> bool:
         job = partial(sql_turns.rate, turn_id=turn_id, visitor_id=visitor_id, feedback=feedback)

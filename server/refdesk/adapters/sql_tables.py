@@ -130,6 +130,7 @@ turns = Table(
     Column("first_word", Text),
     Column("total", Text),
     Column("server_id", Text),
+    Column("stop_requested", Boolean, nullable=False, server_default=text("false")),
     Index("ix_turns_conversation", "conversation_id", "seq"),
     Index("ix_turns_created_at", "created_at"),
     Index(

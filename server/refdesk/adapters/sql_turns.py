@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,6 +19,8 @@ from refdesk.ports import TurnRow
 
 IDEMPOTENCY_HOURS = 24
 RETRY_AFTER_S = 2
+TOGETHER = 500
+"""Turns deleted by one statement: a database takes only so many parameters."""
 
 _turn_decoder = msgspec.json.Decoder(Turn)
 _trail_decoder = msgspec.json.Decoder(TurnTrail)
@@ -250,6 +252,22 @@ def json_text(value: Any) -> str:
         return json.dumps(msgspec.to_builtins(value), ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
+# --- stopping --------------------------------------------------------------------------------
+
+
+def request_stop(connection: Connection, turn_id: str, visitor_id: str) -> bool:
+    own = select(conversations.c.id).where(conversations.c.visitor_id == visitor_id)
+    mine = update(turns).where(turns.c.id == turn_id, turns.c.conversation_id.in_(own))
+    return connection.execute(mine.values(stop_requested=True)).rowcount > 0
+
+
+def to_stop(connection: Connection, turn_ids: Sequence[str]) -> list[str]:
+    """Those that somebody asked to stop, and those that are no longer there."""
+    going_on = select(turns.c.id).where(turns.c.id.in_(turn_ids), ~turns.c.stop_requested)
+    wanted = set(connection.execute(going_on).scalars())
+    return [turn_id for turn_id in turn_ids if turn_id not in wanted]
+
+
 # --- rating and deleting ---------------------------------------------------------------------
 
 
@@ -261,9 +279,12 @@ def rate(connection: Connection, turn_id: str, visitor_id: str, feedback: Feedba
 
 def delete_turns(connection: Connection, which: ColumnElement[bool]) -> int:
     """The turns and their words, kept in the day counts; what else hangs on a turn goes by its foreign key."""
-    sql_stats.keep(connection, which)
-    seqs = connection.execute(delete(turns).where(which).returning(turns.c.seq)).scalars().all()
-    drop_words(connection, seqs)
+    seqs = connection.execute(select(turns.c.seq).where(which).with_for_update()).scalars().all()
+    for start in range(0, len(seqs), TOGETHER):
+        some = seqs[start : start + TOGETHER]
+        sql_stats.keep(connection, turns.c.seq.in_(some))
+        connection.execute(delete(turns).where(turns.c.seq.in_(some)))
+        drop_words(connection, some)
     return len(seqs)
 
 

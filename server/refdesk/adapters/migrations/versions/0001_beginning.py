@@ -79,6 +79,7 @@ def create_turns() -> None:
         sa.Column("model", sa.Text, nullable=False, server_default=""),
         *(sa.Column(name, sa.Integer, nullable=False, server_default="0") for name in tokens),
         *(text_column(name, nullable=True) for name in ("first_word", "total", "server_id")),
+        sa.Column("stop_requested", sa.Boolean, nullable=False, server_default=sa.text("false")),
         sqlite_autoincrement=True,
     )
     op.create_index("ix_turns_conversation", "turns", ["conversation_id", "seq"])
