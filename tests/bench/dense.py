@@ -2,7 +2,7 @@
 
     python tests/bench/dense.py --models CACHE --vectors FILE.sqlite SET.json …
 
-R@1/R@5 in %, an article standing where its best passage stands. For a question in the language of the text words are fused
+R@1/R@5 in %, an article standing where its best passage stands. If question and text share a language, words are fused
 in. `product` is what retrieval/dense.py and fusion.py do.
 """
 

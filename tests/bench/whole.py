@@ -2,7 +2,7 @@
 
     python tests/bench/whole.py --models CACHE --vectors FILE.sqlite --offtopic FOLDER SET.json …
 
-Prints R@1/R@5 (among the eight passages of a search) of both sides and of words alone, shares answered and refused (FOLDER
+Prints R@1/R@5 (among the eight passages of a search) of both and of words alone, shares answered and refused (FOLDER
 holds offtopic_LANGUAGE.json), the time of a search, and the memory of the process.
 """
 

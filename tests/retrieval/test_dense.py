@@ -14,6 +14,7 @@ from refdesk.ports import ENGLISH, MULTILINGUAL, VectorRow
 from refdesk.retrieval.baselines import Baseline, Baselines, Spread, off_topic
 from refdesk.retrieval.catalogue import Catalogue
 from refdesk.retrieval.dense import DensePassages, Part, vector_rows
+from refdesk.retrieval.fusion import Scope
 from refdesk.retrieval.index import LexicalIndex
 from refdesk.retrieval.search import CorpusSnapshot
 
@@ -74,6 +75,10 @@ def article(name: str, title: str, body: str, language: str = "en", audience: tu
     return Article(name, title, body, language, audience, "v", passages=passages)
 
 
+def scope(audiences: Sequence[tuple[str, ...]], languages: Sequence[str] = ("en", "de")) -> Scope:
+    return Scope(audiences, languages)
+
+
 def centre(articles: Sequence[Article]) -> tuple[CorpusSnapshot, DensePassages, dict[str, WordEmbedder]]:
     languages = tuple(dict.fromkeys(one.language for one in articles))
     snapshot = CorpusSnapshot("g", Catalogue(HelpCentre("x", languages), articles), LexicalIndex.build(articles))
@@ -118,8 +123,8 @@ def test_the_pair_of_languages_picks_the_encoder() -> None:
     _, dense, embedders = centre(ARTICLES)
     for embedder in embedders.values():
         embedder.asked.clear()
-    assert dense.scores("money", "en", [PUBLIC], 3)[0][0] == 0
-    assert dense.scores("возврат", "ru", [PUBLIC], 3)[0][0] == 0
+    assert dense.scores("money", "en", scope([PUBLIC]), 3)[0][0] == 0
+    assert dense.scores("возврат", "ru", scope([PUBLIC]), 3)[0][0] == 0
     assert set(embedders[ENGLISH].asked) == {"money"}
     assert set(embedders[MULTILINGUAL].asked) == {"возврат"}
 
@@ -127,10 +132,10 @@ def test_the_pair_of_languages_picks_the_encoder() -> None:
 def test_what_an_audience_does_not_hold_is_never_compared() -> None:
     secret = article("secret", "Refund runbook", "refund refund refund", audience=STAFF)
     alone, among = (centre(articles)[1] for articles in (ARTICLES, [*ARTICLES, secret]))
-    assert among.scores("refund", "en", [PUBLIC], 9) == alone.scores("refund", "en", [PUBLIC], 9)
-    assert among.scores("refund", "en", [PUBLIC, STAFF], 9)[0][0] == 3
-    assert 3 not in among.signals("refund", "en", [PUBLIC], [0, 3])
-    assert among.scores("refund", "en", [], 9) == []
+    assert among.scores("refund", "en", scope([PUBLIC]), 9) == alone.scores("refund", "en", scope([PUBLIC]), 9)
+    assert among.scores("refund", "en", scope([PUBLIC, STAFF]), 9)[0][0] == 3
+    assert 3 not in among.signals("refund", "en", scope([PUBLIC]), [0, 3])
+    assert among.scores("refund", "en", scope([]), 9) == []
 
 
 def test_a_title_that_fits_lifts_its_article() -> None:
@@ -138,22 +143,22 @@ def test_a_title_that_fits_lifts_its_article() -> None:
     _, dense, _ = centre(
         [article("plain", "Other", f"{body} refund"), article("titled", "Refund", body), *ARTICLES[1:]]
     )
-    assert dense.scores("refund", "en", [PUBLIC], 2)[0][0] == 1
+    assert dense.scores("refund", "en", scope([PUBLIC]), 2)[0][0] == 1
 
 
 def test_languages_are_ranked_together_once_the_yardstick_is_known() -> None:
     german = article("geld", "Geld", "geld kommt nach zehn tagen", "de")
     _, dense, _ = centre([*ARTICLES[1:], german])
     dense.measure_baselines({"en": off_topic()["en"], "de": off_topic()["cs"]}, [PUBLIC])
-    assert dense.scores("geld", "de", [PUBLIC], 9)[0][0] == 2
-    assert dense.scores("sign in company", "en", [PUBLIC], 9)[0][0] == 0
+    assert dense.scores("geld", "de", scope([PUBLIC]), 9)[0][0] == 2
+    assert dense.scores("sign in company", "en", scope([PUBLIC]), 9)[0][0] == 0
 
 
 def test_signals_are_counted_above_what_off_topic_questions_reach() -> None:
     _, dense, _ = centre(ARTICLES)
-    assert set(dense.signals("refund", "en", [PUBLIC], [0])[0]) == {"cosine", "title_cosine"}
+    assert set(dense.signals("refund", "en", scope([PUBLIC]), [0])[0]) == {"cosine", "title_cosine"}
     dense.measure_baselines({"en": ["how old is the moon", "sing me a song", "bake a cake"]}, [PUBLIC])
-    signals = dense.signals("refund", "en", [PUBLIC], [0, 2, 77])
+    signals = dense.signals("refund", "en", scope([PUBLIC]), [0, 2, 77])
     assert set(signals) == {0, 2}
     assert signals[0]["near"] > 2 > signals[2]["near"]
     assert signals[0]["title_near"] > 2 > signals[2]["title_near"]
@@ -194,6 +199,12 @@ async def test_a_question_in_a_language_of_no_article_has_no_unknown_words() -> 
     assert result.hits
 
 
+def test_only_the_languages_in_scope_are_compared() -> None:
+    _, dense, _ = centre([*ARTICLES, article("geld", "Geld", "geld kommt", "de")])
+    assert {row for row, _ in dense.scores("geld", "de", scope([PUBLIC], ["de"]), 9)} == {3}
+    assert {row for row, _ in dense.scores("geld", "de", scope([PUBLIC], ["en"]), 9)} == {0, 1, 2}
+
+
 # --- the yardstick -------------------------------------------------------------------------------
 
 
@@ -231,4 +242,4 @@ def test_a_failing_index_is_a_failure_that_search_understands() -> None:
 
     dense = DensePassages(Broken(list(vector_rows(snapshot)), embedders), embedders, snapshot)
     with pytest.raises(DenseUnavailable):
-        dense.scores("refund", "en", [PUBLIC], 3)
+        dense.scores("refund", "en", scope([PUBLIC]), 3)

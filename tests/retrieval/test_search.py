@@ -110,13 +110,13 @@ class Dense:
         self.found, self.failure = found, failure
         self.asked: list[tuple[str, str, list[tuple[str, ...]]]] = []
 
-    def scores(self, query, language, audiences, limit):
-        self.asked.append((query, language, sorted(audiences)))
+    def scores(self, query, language, scope, limit):
+        self.asked.append((query, language, sorted(scope.audiences)))
         if self.failure:
             raise self.failure
         return self.found
 
-    def signals(self, query, language, audiences, rows):
+    def signals(self, query, language, scope, rows):
         return {row: {"cosine": near} for row, near in self.found if row in rows}
 
 
@@ -169,7 +169,7 @@ async def test_a_dense_index_that_hangs_is_given_up_and_left_alone(monkeypatch: 
     asked = []
 
     class Hanging:
-        def scores(self, query, language, audiences, limit):
+        def scores(self, query, language, scope, limit):
             asked.append(query)
             release.wait(10)
             return []

@@ -16,20 +16,23 @@ SCALE = 60
 """Nearness is 1 for the nearest passage and 0 for this one."""
 
 
+class Scope(NamedTuple):
+    """Passages of articles with exactly one of these audiences, in one of these languages."""
+
+    audiences: Sequence[tuple[str, ...]]
+    languages: Sequence[str]
+
+
 class DenseIndex(Protocol):
     """Embedded passages of one generation. Blocking, 5 to 10 ms: called in a thread, and given up after a while."""
 
-    def scores(
-        self, query: str, language: str, audiences: Sequence[tuple[str, ...]], limit: int
-    ) -> Sequence[tuple[int, float]]:
-        """(row, similarity) best first, over the passages of articles with exactly one of these audiences.
+    def scores(self, query: str, language: str, scope: Scope, limit: int) -> Sequence[tuple[int, float]]:
+        """(row, similarity) best first, over the passages in scope; `language` is the question's.
 
         Similarities must be comparable between encoders where the languages of the rows call for several. Anything
         raised means "not now": the search goes on without."""
 
-    def signals(
-        self, query: str, language: str, audiences: Sequence[tuple[str, ...]], rows: Sequence[int]
-    ) -> dict[int, dict[str, float]]:
+    def signals(self, query: str, language: str, scope: Scope, rows: Sequence[int]) -> dict[int, dict[str, float]]:
         """What the gate weighs besides words. A row may be missing."""
 
 

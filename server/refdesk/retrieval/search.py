@@ -16,7 +16,7 @@ from refdesk.domain.gate import LEXICAL_THRESHOLD, evidence_score, lexical_evide
 from refdesk.ports import Hit, SearchResult
 from refdesk.retrieval.baselines import WEIGHTS
 from refdesk.retrieval.catalogue import Catalogue
-from refdesk.retrieval.fusion import LEXICAL_WEIGHT, DenseIndex, Fused, fuse, lexical_only, merge
+from refdesk.retrieval.fusion import LEXICAL_WEIGHT, DenseIndex, Fused, Scope, fuse, lexical_only, merge
 from refdesk.retrieval.index import LexicalIndex
 from refdesk.retrieval.lexical import Ranking, View
 from refdesk.retrieval.wordings import reworded
@@ -92,16 +92,17 @@ class CorpusSnapshot:
         repaired = await self._repaired(query, roles, view, asked_in)
         queries = [query, repaired] if repaired else [query]
         wordings = [query, *reworded(query, self.centre.synonyms, asked_in), *queries[1:]]
-        audiences = [audience for audience in self.catalogue.audiences if not roles.isdisjoint(audience)]
+        readable = [audience for audience in self.catalogue.audiences if not roles.isdisjoint(audience)]
+        scope = Scope(readable, view.codes)
         wide = CANDIDATES if category is None else WIDE
-        found, degraded = await self._ask_dense(lambda dense: _nearest(dense, queries, asked_in, audiences, wide))
+        found, degraded = await self._ask_dense(lambda dense: _nearest(dense, queries, asked_in, scope, wide))
         dense = _visible(found or {}, view)[:CANDIDATES]
         near = [row for row, _ in dense]
         ranking = merge([view.rank(wording, asked_in, CANDIDATES, near) for wording in wordings])
         fused = fuse(ranking, dense, self._lexical_weight(asked_in)) if dense else lexical_only(ranking)
         chosen = self._chosen(fused.rows, limit)
         rows = fused.rows[chosen].tolist() if dense else []
-        signals, failed = await self._ask_dense(lambda dense: dense.signals(queries[-1], asked_in, audiences, rows))
+        signals, failed = await self._ask_dense(lambda dense: dense.signals(queries[-1], asked_in, scope, rows))
         hits = self._hits(chosen, fused, ranking, signals or {})
         figures = {"z": ranking.z, **_strangeness(wordings, asked_in, view)}
         return SearchResult(hits, tuple(wordings), figures, degraded or failed)
@@ -205,13 +206,11 @@ class CorpusSnapshot:
         return frozenset(fold(found[1].text(found[0].body)).split()) if found else frozenset()
 
 
-def _nearest(
-    dense: DenseIndex, queries: Sequence[str], asked_in: str, audiences: Sequence[tuple[str, ...]], limit: int
-) -> dict[int, float]:
+def _nearest(dense: DenseIndex, queries: Sequence[str], asked_in: str, scope: Scope, limit: int) -> dict[int, float]:
     """Of each row the wording that it is nearest to."""
     best: dict[int, float] = {}
     for query in filter(_says_something, queries):
-        for row, similarity in dense.scores(query, asked_in, audiences, limit):
+        for row, similarity in dense.scores(query, asked_in, scope, limit):
             best[row] = max(similarity, best.get(row, similarity))
     return best
 
