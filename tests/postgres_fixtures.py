@@ -23,7 +23,7 @@ def postgres_server() -> Iterator[PostgresServer]:
     """Not in pytest's own temporary folder: another pytest that starts meanwhile takes the rights to it away from the
     user under which the server runs when the tests run as root."""
     server = get_server(Path(tempfile.mkdtemp(prefix="refdesk-pg-")), cleanup_mode="delete")
-    server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf()".replace("; ", ";\n"))
+    server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
     yield server
     server.cleanup()
 

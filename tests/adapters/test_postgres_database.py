@@ -13,8 +13,10 @@ from test_conversation_store import ANNA, NOON, TRAIL, answer, ask, row
 
 from refdesk.adapters import postgres_database
 from refdesk.adapters.postgres_database import PostgresDatabase
+from refdesk.adapters.sql_console import SqlConsole
 from refdesk.adapters.sql_open import open_database
 from refdesk.adapters.sql_store import SqlStore
+from refdesk.domain.console import LogFilter
 from refdesk.errors import DataFolderError, RequestError, SettingError, StorageUnavailable
 
 Opener = Callable[[], SqlStore]
@@ -109,6 +111,16 @@ async def test_clean_end_leaves_nothing_running(store: SqlStore, open_store: Ope
     await store.begin_turn(row("t_1", new=True))
     await store.close()
     assert await open_store().interrupt_running() == 1
+
+
+async def test_processes_that_retain_together_count_each_turn_once(store: SqlStore, open_store: Opener) -> None:
+    for number in range(30):
+        await ask(store, f"t_{number}", f"c_{number}", new=True)
+    consoles = [SqlConsole(each.database) for each in (store, open_store(), open_store())]
+    before = await consoles[0].day_counts(since="2026-01-01", until="2026-12-31")
+    await asyncio.gather(*(console.retain(since="2026-03-01T00:00:00Z", force=True) for console in consoles))
+    assert (await consoles[0].log(LogFilter())).entries == ()
+    assert await consoles[0].day_counts(since="2026-01-01", until="2026-12-31") == before
 
 
 async def silence(store: SqlStore) -> None:

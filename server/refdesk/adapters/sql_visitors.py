@@ -27,7 +27,7 @@ def add_token(
     values = {
         "hash": token_hash,
         "visitor_id": visitor.id,
-        "roles": msgspec.json.encode(sorted(visitor.roles)).decode(),
+        "roles": msgspec.json.encode(visitor.roles).decode(),
         "created_at": created_at,
         "expires_at": expires_at,
     }
