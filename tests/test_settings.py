@@ -29,6 +29,15 @@ def test_a_flag_wins_over_the_environment():
         ("REFDESK_PORT", "eighty"),
         ("REFDESK_PORT", "70000"),
         ("REFDESK_RATE_LIMITS", "yes"),
+        ("REFDESK_REDACT", "true"),
+        ("REFDESK_RETENTION_DAYS", "0"),
+        ("REFDESK_RETENTION_DAYS", "-1"),
+        ("REFDESK_RETENTION_DAYS", "90d"),
+        ("REFDESK_RETENTION_DAYS", "1e3"),
+        ("REFDESK_DATABASE_URL", "mysql://host/db"),
+        ("REFDESK_DATABASE_URL", "sqlite:///file.db"),
+        ("REFDESK_DATABASE_URL", "postgresql://host"),
+        ("REFDESK_DATABASE_URL", "postgresql://host:port/db"),
         ("REFDESK_LOG", "xml"),
         ("REFDESK_MODEL", "two words"),
         ("REFDESK_PUBLIC_URL", "help.example.com"),
@@ -73,9 +82,17 @@ def test_no_secret_can_be_given_on_the_command_line():
     assert [s.env for s in SETTINGS if s.secret] == [
         "REFDESK_IDENTITY_SECRET",
         "REFDESK_STAFF_KEY",
+        "REFDESK_DATABASE_URL",
         "ANTHROPIC_API_KEY",
     ]
     assert all(s.flag is None for s in SETTINGS if s.secret)
+
+
+@pytest.mark.parametrize("url", ["postgresql://host:x/C_DSN", "mysql://a:C_DSN@host/db", "C_DSN"])
+def test_a_refused_database_url_is_not_repeated(url):
+    with pytest.raises(SettingError, match="postgresql://") as caught:
+        load({"REFDESK_DATABASE_URL": url})
+    assert "C_DSN" not in str(caught.value)
 
 
 def test_misspelt_names_are_found():

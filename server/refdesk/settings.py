@@ -37,6 +37,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     identity_secrets: dict[str, str]
     """By `kid`; one plain secret has the kid `default`."""
     staff_key: str
+    database_url: str
+    """PostgreSQL; empty: SQLite in the data folder."""
+    redact: bool
+    retention_days: int
     rate_limits: bool
     log: str
     turn_seconds: float
@@ -126,6 +130,26 @@ def parse_seconds(name: str, value: str) -> float:
     if not 0 < seconds <= 3600:
         raise SettingError(name, f"{value!r} is not allowed; allowed: a number of seconds above 0, up to 3600")
     return seconds
+
+
+def parse_days(name: str, value: str) -> int:
+    if not value.isascii() or not value.isdigit() or not 1 <= int(value) <= 36_500:
+        raise SettingError(name, f"{value!r} is not allowed; allowed: a number of days from 1 to 36500")
+    return int(value)
+
+
+def parse_database_url(name: str, value: str) -> str:
+    """The value holds a password, so no message repeats it."""
+    if not value:
+        return ""
+    parts = urlsplit(value)
+    try:
+        known = parts.scheme in ("postgresql", "postgres") and (parts.port or 1) > 0
+    except ValueError:
+        known = False
+    if not known or not parts.path.strip("/") or not value.isprintable() or " " in value:
+        raise SettingError(name, "allowed: postgresql://user:password@host[:port]/database; empty: SQLite")
+    return value
 
 
 def parse_url(name: str, value: str) -> str:
@@ -236,6 +260,28 @@ SETTINGS: tuple[Setting, ...] = (
         parse_staff_key,
         "API key for the console's API; empty: closed",
         secret=True,
+    ),
+    Setting(
+        "REFDESK_DATABASE_URL",
+        "database_url",
+        "",
+        parse_database_url,
+        "PostgreSQL that any number of servers share, postgresql://user:password@host/database; empty: SQLite",
+        secret=True,
+    ),
+    Setting(
+        "REFDESK_REDACT",
+        "redact",
+        "off",
+        parse_switch,
+        "on or off: mask mail, phone, card and bank numbers and keys in questions before they are stored or answered",
+    ),
+    Setting(
+        "REFDESK_RETENTION_DAYS",
+        "retention_days",
+        "90",
+        parse_days,
+        "days after which conversations are deleted (counts per day stay)",
     ),
     Setting(
         "REFDESK_RATE_LIMITS", "rate_limits", "on", parse_switch, "on or off (off only behind something that limits)"
