@@ -26,6 +26,7 @@ from refdesk.api.services import Services
 from refdesk.assistant.asking import Assistant
 from refdesk.assistant.runs import TurnRuns
 from refdesk.assistant.turn import Limits
+from refdesk.errors import ModelFailure
 from refdesk.dense_service import Backend
 from refdesk.library import Library, Progress
 from refdesk.ports import ChatModel, ModelEvent, ModelRequest
@@ -70,7 +71,11 @@ class LateModel:
         if self._ready is None:
             self.begin()
         assert self._ready is not None
-        model = await asyncio.shield(self._ready)
+        try:
+            async with asyncio.timeout_at(deadline):
+                model = await asyncio.shield(self._ready)
+        except TimeoutError:
+            raise ModelFailure("timeout", "the SDK was still being loaded when the turn's time was over") from None
         stream: Any = model.stream(request, deadline=deadline)
         async with aclosing(stream) as events:
             async for event in events:

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from refdesk.app import Parts, assistant_of, close_parts, litestar_app, open_parts
+from refdesk.api.routes import openapi_text
+from refdesk.app import Parts, assistant_of, close_parts, open_parts
 from refdesk.assistant.work import Ask
 from refdesk.corpus.check import check_corpus
 from refdesk.corpus.report import SyncReport
@@ -149,9 +150,3 @@ def print_turn(turn: Turn, terminal: Terminal) -> None:
 def run_openapi(terminal: Terminal) -> int:
     terminal.data(openapi_text())
     return 0
-
-
-def openapi_text() -> str:
-    """The document as it is committed: stable order, one field a line."""
-    schema = litestar_app().openapi_schema.to_schema()
-    return msgspec.json.format(msgspec.json.encode(schema, order="sorted"), indent=1).decode()

@@ -65,6 +65,18 @@ class RequestError(RefdeskError):
         self.status, self.code, self.detail, self.retry_after, self.field = status, code, detail, retry_after, field
 
 
+def as_request_error(error: Exception) -> RequestError:
+    """What a client is told of an error: of what is unforeseen nothing, of an outage when to try again."""
+    if isinstance(error, RequestError):
+        return error
+    if isinstance(error, StorageUnavailable):
+        detail = "The store does not answer now; try again."
+        return RequestError(503, "storage_unavailable", detail, retry_after=error.retry_after)
+    if isinstance(error, CorpusError):
+        return RequestError(503, "corpus_unavailable", "The articles cannot be read now; try again.", retry_after=5)
+    return RequestError(500, "internal_error", "The error was logged under this request id.")
+
+
 class ModelFailure(RefdeskError):
     """Why there is no answer. `kind` is the visitor's `model_error` (provenance.md); `hint` is for the operator.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sys
 from types import FrameType
@@ -15,8 +14,10 @@ from refdesk.app import Parts, create_app, open_parts
 from refdesk.library import Progress
 from refdesk.settings import Settings
 
-PATIENCE = 6.0
+PATIENCE = 5.0
 """Seconds that running turns have to end by themselves once the server is told to stop."""
+GRACE = 2
+"""Seconds that connections have after that, to take what was sent to them."""
 
 
 class Server(uvicorn.Server):
@@ -25,7 +26,6 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, parts: Parts) -> None:
         super().__init__(config)
         self._parts = parts
-        self._closing: asyncio.Task[None] | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
@@ -34,7 +34,8 @@ class Server(uvicorn.Server):
         self._parts.runs.closing = True
 
     async def shutdown(self, sockets: Any = None) -> None:
-        self._closing = asyncio.create_task(self._parts.runs.close(PATIENCE))
+        """First the turns, while new questions still get their 503; then the connections."""
+        await self._parts.runs.close(PATIENCE)
         await super().shutdown(sockets)
 
 
@@ -48,7 +49,7 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=int(PATIENCE) + 2,
+        timeout_graceful_shutdown=GRACE,
         lifespan="on",
         http="httptools",
         ws="none",
@@ -56,7 +57,7 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
     await Server(config, parts).serve()
 
 
-def configure_logging(form: str) -> None:
+def configure_logging(form: str, level: int = logging.INFO) -> None:
     """Everything goes through structlog, the standard library's loggers included, one line an event, to stderr."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
@@ -72,7 +73,7 @@ def configure_logging(form: str) -> None:
         final = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]
     structlog.configure(
         processors=[*shared, *final],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )

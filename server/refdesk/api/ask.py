@@ -7,13 +7,15 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Request, Response, get, post
-from litestar.exceptions import NotFoundException
+from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import Parameter
 from litestar.response import Stream
 
 from refdesk.api import sse
 from refdesk.api.auth import bearer, open_session, required_visitor, verify_identity, visitor_of
+from refdesk.api.contract import VISITOR_IF_ANY, VISITOR_ONLY
 from refdesk.api.limits import SESSIONS_PER_ADDRESS, TURNS_PER_ADDRESS, TURNS_PER_VISITOR, client_key
+from refdesk.api.problems import problems, request_id_of
 from refdesk.api.schemas import (
     MAX_QUESTION,
     AskedTurn,
@@ -21,13 +23,13 @@ from refdesk.api.schemas import (
     SessionRequest,
     SessionResponse,
     checked_text,
+    may_be_id,
     storable,
 )
 from refdesk.api.services import Services, services_of
 from refdesk.assistant.runs import TurnRun
 from refdesk.assistant.work import Ask
 from refdesk.domain.conversation import Turn, Visitor
-from refdesk.domain.events import TurnEvent
 from refdesk.errors import RequestError
 
 MAX_IDEMPOTENCY_KEY = 200
@@ -38,21 +40,13 @@ def address_of(request: Request[Any, Any, Any]) -> str:
     return client_key(request.client.host if request.client else "unknown")
 
 
-def require_json(request: Request[Any, Any, Any]) -> None:
-    """A text/plain body would be parsed as JSON all the same, and needs no preflight from a foreign page."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise RequestError(415, "unsupported_media_type", "Send the body as `Content-Type: application/json`.")
-
-
 def wants_events(request: Request[Any, Any, Any]) -> bool:
     return "text/event-stream" in request.headers.get("accept", "").lower()
 
 
-@post("/v1/session", status_code=201)
+@post("/v1/session", status_code=201, responses=problems(401, 413, 415, 429, 503))
 async def session(request: Request[Any, Any, Any], data: SessionRequest) -> SessionResponse:
     """Opens a visitor session: anonymous, or for the person whom the customer's backend vouches for."""
-    require_json(request)
     services = services_of(request)
     services.limiter.check(SESSIONS_PER_ADDRESS, address_of(request))
     claims = None
@@ -63,17 +57,27 @@ async def session(request: Request[Any, Any, Any], data: SessionRequest) -> Sess
     return SessionResponse(token=token)
 
 
-@post("/v1/ask", status_code=200, raises=[NotFoundException])
-async def ask(request: Request[Any, Any, Any], data: AskRequest) -> Response[AskedTurn] | Stream:
+@post(
+    "/v1/ask",
+    status_code=200,
+    security=VISITOR_IF_ANY,
+    responses={
+        200: ResponseSpec(AskedTurn, generate_examples=False, description="The turn"),
+        **problems(401, 404, 409, 413, 415, 422, 429, 503),
+    },
+)
+async def ask(
+    request: Request[Any, Any, Any],
+    data: AskRequest,
+    idempotency: Annotated[str | None, Parameter(header="Idempotency-Key", required=False)] = None,
+) -> Response[Any]:
     """Asks. `Accept: text/event-stream` gives the turn as events, anything else as JSON once it is done."""
-    require_json(request)
     services = services_of(request)
     question = checked_text(data.question, "question", MAX_QUESTION)
+    key = idempotency_key(request, idempotency)
     page = page_of(data)
-    key = idempotency_key(request)
-    visitor, token = await asking_visitor(request, services, data.conversation_id)
     services.limiter.check(TURNS_PER_ADDRESS, address_of(request))
-    services.limiter.check(TURNS_PER_VISITOR, visitor.id)
+    visitor, token = await asking_visitor(request, services, data.conversation_id)
     asked = Ask(
         question=question,
         visitor=visitor,
@@ -81,12 +85,26 @@ async def ask(request: Request[Any, Any, Any], data: AskRequest) -> Response[Ask
         locale=(data.locale or "")[:35],
         page=page,
         idempotency=(key, body_hash(data)) if key else None,
+        request_id=request_id_of(request),
     )
-    run = await services.assistant.start(asked)
+    services.limiter.check(TURNS_PER_VISITOR, visitor.id)
+    run = await started(services, asked)
     if wants_events(request):
         return sse.stream(sse.follow(run, 0, services.settings.heartbeat_seconds, token))
     await run.finished()
     return turn_response(run, token)
+
+
+async def started(services: Services, asked: Ask) -> TurnRun:
+    """A question that begins no turn, a repeated one among them, does not count against the visitor."""
+    try:
+        run = await services.assistant.start(asked)
+    except RequestError:
+        services.limiter.give_back(TURNS_PER_VISITOR, asked.visitor.id)
+        raise
+    if run.task is None:
+        services.limiter.give_back(TURNS_PER_VISITOR, asked.visitor.id)
+    return run
 
 
 def turn_response(run: TurnRun, token: str | None) -> Response[Any]:
@@ -106,8 +124,7 @@ def page_of(data: AskRequest) -> dict[str, str]:
     return {name: storable(text, f"page.{name}")[:MAX_PAGE_TEXT] for name, text in given.items() if text.strip()}
 
 
-def idempotency_key(request: Request[Any, Any, Any]) -> str | None:
-    key = request.headers.get("idempotency-key")
+def idempotency_key(request: Request[Any, Any, Any], key: str | None) -> str | None:
     if key is None:
         return None
     if not key.strip() or len(key) > MAX_IDEMPOTENCY_KEY or not key.isascii() or not key.isprintable():
@@ -127,6 +144,8 @@ async def asking_visitor(
     request: Request[Any, Any, Any], services: Services, conversation_id: str | None
 ) -> tuple[Visitor, str | None]:
     """The visitor, and the token of a session that this request opens. No token gives no access to a conversation."""
+    if conversation_id is not None and not may_be_id(conversation_id):
+        raise no_conversation()
     visitor = await visitor_of(request)
     if visitor is not None:
         return visitor, None
@@ -144,7 +163,12 @@ def no_turn() -> RequestError:
     return RequestError(404, "turn_not_found", "There is no such turn.")
 
 
-@get("/v1/turns/{turn_id:str}/events")
+@get(
+    "/v1/turns/{turn_id:str}/events",
+    media_type="text/event-stream",
+    security=VISITOR_ONLY,
+    responses=problems(401, 404, 503),
+)
 async def events(
     request: Request[Any, Any, Any],
     turn_id: str,
@@ -153,18 +177,26 @@ async def events(
     """Replays what came after `Last-Event-ID`, then goes on live. A turn that ended long ago gives its `done`."""
     services = services_of(request)
     visitor = await required_visitor(request)
-    after = int(last_event_id) if last_event_id and last_event_id.isascii() and last_event_id.isdigit() else 0
+    after, heartbeat = event_number(last_event_id), services.settings.heartbeat_seconds
     run = services.runs.get(turn_id)
     if run is not None and run.visitor_id == visitor.id:
-        return sse.stream(sse.follow(run, after, services.settings.heartbeat_seconds))
-    stored = await services.store.turn(turn_id, visitor.id)
+        return sse.stream(sse.follow(run, after, heartbeat))
+    return sse.stream(sse.stored_end(await own_turn(request, turn_id, visitor), after, heartbeat, services.store))
+
+
+def event_number(text: str | None) -> int:
+    """What is no number of an event means from the beginning."""
+    return int(text) if text and len(text) < 10 and text.isascii() and text.isdigit() else 0
+
+
+async def own_turn(request: Request[Any, Any, Any], turn_id: str, visitor: Visitor) -> Turn:
+    stored = await services_of(request).store.turn(turn_id, visitor.id) if may_be_id(turn_id) else None
     if stored is None:
         raise no_turn()
-    done = TurnEvent(number=after + 1, name="done", data=msgspec.json.encode(stored.turn))
-    return sse.stream(sse.replay([done]))
+    return stored.turn
 
 
-@post("/v1/turns/{turn_id:str}/stop", status_code=200)
+@post("/v1/turns/{turn_id:str}/stop", status_code=200, security=VISITOR_ONLY, responses=problems(401, 404, 415, 503))
 async def stop(request: Request[Any, Any, Any], turn_id: str) -> Turn:
     """Stops a running turn, the model call included, and gives the turn as it then is."""
     services = services_of(request)
@@ -173,7 +205,4 @@ async def stop(request: Request[Any, Any, Any], turn_id: str) -> Turn:
     if run is not None and run.visitor_id == visitor.id:
         services.runs.stop(run)
         await run.finished()
-    stored = await services.store.turn(turn_id, visitor.id)
-    if stored is None:
-        raise no_turn()
-    return stored.turn
+    return await own_turn(request, turn_id, visitor)

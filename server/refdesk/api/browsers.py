@@ -1,4 +1,4 @@
-"""What every request passes first: a known Host, an allowed Origin, and the headers that every answer carries.
+"""What every request passes first: a known Host, an allowed Origin, a JSON body, and the headers of every answer.
 
 An ASGI middleware, because a foreign page must be refused before anything is read, stored or spent; CORS headers alone
 only keep a browser from reading an answer that was made all the same.
@@ -6,6 +6,7 @@ only keep a browser from reading an answer that was made all the same.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import secrets
 from typing import Any
@@ -14,7 +15,7 @@ import msgspec
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
-from refdesk.api.problems import problem
+from refdesk.api.problems import PROBLEM_TYPE, problem
 from refdesk.settings import Settings, origin_of
 
 ALLOW_METHODS = b"GET, POST, PUT, DELETE"
@@ -26,6 +27,9 @@ PAGE_POLICY = (
 )
 PUBLIC_PATHS = ("/widget/", "/static/")
 """Files that any page may load: no Origin check, their own caching."""
+SEND_SECONDS = 30.0
+"""How long a client may leave a piece of a stream unread before the connection is closed; the turn goes on."""
+NO_BODY = frozenset((b"", b"0"))
 
 
 class BrowserGate:
@@ -45,30 +49,42 @@ class BrowserGate:
     async def _guarded(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         request_id = "r_" + secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        headers: dict[bytes, str] = {}
+        for name, value in scope["headers"]:  # of a header that is sent twice none of the values counts
+            headers[name] = "" if name in headers and name in (b"host", b"origin") else value.decode("latin-1")
         origin = headers.get(b"origin")
         if not self._known_host(headers.get(b"host", "")):
-            await refuse(send, 400, "unknown_host", "This server is not reached under that name.", request_id)
+            bare = with_headers(send, scope["path"], request_id, [])
+            await refuse(bare, 400, "unknown_host", "This server is not reached under that name.", request_id)
             return
         shared = scope["path"].startswith(PUBLIC_PATHS)
         allowed = origin is None or shared or self._is_allowed(origin, headers.get(b"host", ""))
         if not allowed:
             detail = "Pages of this origin may not use this help centre; its operator can allow it."
-            await refuse(send, 403, "origin_not_allowed", detail, request_id)
+            bare = with_headers(send, scope["path"], request_id, [(b"vary", b"Origin")])
+            await refuse(bare, 403, "origin_not_allowed", detail, request_id)
             return
-        cors = (
-            [] if origin is None else [(b"access-control-allow-origin", origin.encode("latin-1")), (b"vary", b"Origin")]
-        )
+        cors = [(b"vary", b"Origin")]
+        if origin is not None:
+            cors += [(b"access-control-allow-origin", origin.encode("latin-1"))]
+            cors += [(b"access-control-expose-headers", EXPOSE_HEADERS)]
         if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
             await preflight(send, cors)
             return
-        await self._app(scope, receive, with_headers(send, scope["path"], request_id, cors))
+        sending = with_headers(send, scope["path"], request_id, cors)
+        if scope["method"] in ("POST", "PUT", "PATCH") and not is_json(headers):
+            detail = "Send the body as `Content-Type: application/json`, not compressed."
+            await refuse(sending, 415, "unsupported_media_type", detail, request_id)
+            return
+        if scope["method"] == "HEAD" and not scope["path"].endswith("/events"):
+            scope = {**scope, "method": "GET"}  # the server itself leaves the body out
+        await self._app(scope, receive, sending)
 
     def _known_host(self, host: str) -> bool:
         """Addresses and configured names only: a foreign name here means DNS rebinding or a wrong proxy."""
         name = host_name(host)
         try:
-            ipaddress.ip_address(name.strip("[]"))
+            ipaddress.ip_address(name[1:-1] if name.startswith("[") else name)
         except ValueError:
             return name in self._names
         return True
@@ -88,38 +104,54 @@ def host_name(host: str) -> str:
     return host.partition(":")[0].lower()
 
 
+def is_json(headers: dict[bytes, str]) -> bool:
+    """Whether the body, if there is one, is JSON. Decided before anything is read: a text/plain body would be parsed
+    as JSON all the same, and needs no preflight from a foreign page."""
+    kind = headers.get(b"content-type")
+    if headers.get(b"content-encoding", "identity").strip().lower() != "identity":
+        return False
+    if kind is None:
+        return b"transfer-encoding" not in headers and headers.get(b"content-length", "").encode() in NO_BODY
+    return kind.partition(";")[0].strip().lower() == "application/json"
+
+
 def with_headers(send: Send, path: str, request_id: str, cors: list[tuple[bytes, bytes]]) -> Send:
     """Adds what every answer carries, unless a handler has said otherwise."""
     page = not path.startswith(("/v1/", "/widget/", "/health", "/schema", "/metrics"))
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            present = {name.lower() for name, _ in message["headers"]}
+            headers = [with_charset(name.lower(), value) for name, value in message["headers"]]
+            present = {name for name, _ in headers}
             added: list[tuple[bytes, bytes]] = [
                 (b"x-content-type-options", b"nosniff"),
                 (b"referrer-policy", b"strict-origin-when-cross-origin"),
                 (b"cache-control", b"no-store"),
                 (b"x-request-id", request_id.encode()),
+                *cors,
             ]
             if page:
                 added.append((b"content-security-policy", PAGE_POLICY))
-            if cors:
-                added += [*cors, (b"access-control-expose-headers", EXPOSE_HEADERS)]
-            message["headers"] = [*message["headers"], *((n, v) for n, v in added if n not in present)]
-        await send(message)
+            message["headers"] = [*headers, *((n, v) for n, v in added if n not in present)]
+        if message["type"] == "http.response.body" and message.get("more_body"):
+            async with asyncio.timeout(SEND_SECONDS):
+                await send(message)
+        else:
+            await send(message)
 
     return sending
 
 
+def with_charset(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """Every text says its encoding, JSON included: clients exist that guess otherwise."""
+    return name, b"application/json; charset=utf-8" if value == b"application/json" else value
+
+
 async def refuse(send: Send, status: int, code: str, detail: str, request_id: str) -> None:
-    body = msgspec.json.encode(
-        {"type": "about:blank", **msgspec.to_builtins(problem(status, code, detail, request_id=request_id))}
-    )
+    body = msgspec.json.encode(problem(status, code, detail, request_id=request_id))
     headers: list[tuple[bytes, bytes]] = [
-        (b"content-type", b"application/problem+json"),
+        (b"content-type", PROBLEM_TYPE.encode()),
         (b"content-length", str(len(body)).encode()),
-        (b"x-content-type-options", b"nosniff"),
-        (b"cache-control", b"no-store"),
     ]
     await answer(send, status, headers, body)
 

@@ -13,9 +13,9 @@ from refdesk.api.services import services_of
 from refdesk.errors import RequestError
 
 FILES = {
-    "demo.css": "text/css; charset=utf-8",
-    "check.js": "text/javascript; charset=utf-8",
-    "strict.js": "text/javascript; charset=utf-8",
+    "demo.css": "text/css",
+    "check.js": "text/javascript",
+    "strict.js": "text/javascript",
 }
 
 SHOP = {

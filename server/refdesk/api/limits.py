@@ -45,6 +45,12 @@ class Limiter:
             raise RequestError(429, "rate_limited", f"Too many requests. Try again in {wait} s.", retry_after=wait)
         times.append(now)
 
+    def give_back(self, limit: Limit, key: str) -> None:
+        """Takes back the last use: it began nothing."""
+        times = self._seen.get((limit.name, key))
+        if times:
+            times.pop()
+
 
 def client_key(address: str) -> str:
     """One client: an IPv4 address, or the /64 of an IPv6 address (a household has that many addresses)."""

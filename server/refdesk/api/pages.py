@@ -7,13 +7,15 @@ from importlib.resources import files
 from typing import Any
 
 from litestar import Request, Response, get
+from litestar.openapi.datastructures import ResponseSpec
 from litestar.response import Response as PlainResponse
 
+from refdesk.api.problems import problems
 from refdesk.api.reading import roles_of_request
 from refdesk.api.services import services_of
 from refdesk.errors import RequestError
 
-STATIC = {"ask.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
+STATIC = {"ask.js": "text/javascript", "page.css": "text/css; charset=utf-8"}
 
 
 def page(title: str, body: str, *, language: str = "en", script: str = "") -> Response[str]:
@@ -24,7 +26,7 @@ def page(title: str, body: str, *, language: str = "en", script: str = "") -> Re
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
         f'<link rel="stylesheet" href="/static/page.css">{tag}</head><body>{body}</body></html>'
     )
-    return PlainResponse(html, media_type="text/html; charset=utf-8")
+    return PlainResponse(html, media_type="text/html")
 
 
 @get("/", include_in_schema=False)
@@ -98,12 +100,15 @@ async def static(name: str) -> Response[bytes]:
     return Response(content, media_type=STATIC[name], headers={"Cache-Control": "public, max-age=300"})
 
 
-@get("/health/live")
+@get("/health/live", responses=problems())
 async def live() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@get("/health/ready")
+@get(
+    "/health/ready",
+    responses={503: ResponseSpec(dict[str, Any], generate_examples=False, description="Not ready"), **problems()},
+)
 async def ready(request: Request[Any, Any, Any]) -> Response[dict[str, Any]]:
     """Database, index and corpus. `dense` says whether the vectors serve yet; lexical search serves meanwhile."""
     services = services_of(request)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
 import structlog
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, ValidationException
+from litestar.exceptions import HTTPException, SerializationException, ValidationException
+from litestar.openapi.datastructures import ResponseSpec
 
-from refdesk.errors import RefdeskError, RequestError, StorageUnavailable
+from refdesk.errors import RefdeskError, as_request_error
 
 log = structlog.get_logger()
+
+PROBLEM_TYPE = "application/problem+json"
+NAMED = re.compile(r"(?:field|parameter) [`']([^`']*)[`']")
+"""How msgspec and Litestar name a field that is missing or unknown."""
 
 TITLES = {
     400: "Bad request",
@@ -40,86 +46,96 @@ CODES = {
     500: "internal_error",
     503: "unavailable",
 }
+DETAILS = {
+    400: "The body is not valid JSON for this request.",
+    404: "There is nothing at this address.",
+    405: "This address does not take that method.",
+    413: "The body is larger than 64 KiB.",
+}
 
 
-class Problem(msgspec.Struct, omit_defaults=True):
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """`code` is stable; `detail` names the field and the remedy where the client can do something about it."""
 
+    type: str = "about:blank"
     title: str
     status: int
     code: str
-    detail: str = ""
-    request_id: str = ""
-    field: str | None = None
-    type: str = "about:blank"
+    detail: str
+    request_id: str
+    field: str | msgspec.UnsetType = msgspec.UNSET
 
 
-def problem(
-    status: int, code: str = "", detail: str = "", *, request_id: str = "", field: str | None = None
-) -> Problem:
+def problem(status: int, code: str = "", detail: str = "", *, request_id: str, field: str | None = None) -> Problem:
     return Problem(
         title=TITLES.get(status, "Error"),
         status=status,
         code=code or CODES.get(status, "error"),
-        detail=detail,
+        detail=detail or DETAILS.get(status, TITLES.get(status, "Error") + "."),
         request_id=request_id,
-        field=field,
+        field=field or msgspec.UNSET,
     )
+
+
+def problems(*statuses: int) -> dict[int, ResponseSpec]:
+    """For a handler's `responses`: what it may refuse with, besides a wrong Host (400) and a foreign origin (403)."""
+    return {
+        status: ResponseSpec(Problem, generate_examples=False, description=TITLES[status], media_type=PROBLEM_TYPE)
+        for status in (400, 403, *statuses)
+    }
 
 
 def problem_of(error: Exception, request_id: str = "") -> tuple[Problem, dict[str, str]]:
     """The problem and the headers for an exception; what is unforeseen says nothing of itself."""
-    if isinstance(error, RequestError):
-        headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
-        return problem(error.status, error.code, error.detail, request_id=request_id, field=error.field), headers
-    if isinstance(error, StorageUnavailable):
-        made = problem(503, "storage_unavailable", "The store does not answer now; try again.", request_id=request_id)
-        return made, {"Retry-After": str(error.retry_after)}
     if isinstance(error, ValidationException):
         field, detail = validation_detail(error)
         return problem(400, "invalid_request", detail, request_id=request_id, field=field), {}
     if isinstance(error, HTTPException) and error.status_code < 500:
-        made = problem(error.status_code, detail=http_detail(error), request_id=request_id)
+        made = problem(error.status_code, request_id=request_id)
         return made, {k: v for k, v in (error.headers or {}).items() if k.lower() in ("allow", "retry-after")}
-    return problem(500, detail="The error was logged under this request id.", request_id=request_id), {}
+    told = as_request_error(error)
+    headers = {} if told.retry_after is None else {"Retry-After": str(told.retry_after)}
+    return problem(told.status, told.code, told.detail, request_id=request_id, field=told.field), headers
 
 
 def validation_detail(error: ValidationException) -> tuple[str | None, str]:
     """Field and sentence from what the decoder says, without any value that was sent."""
     extra = error.extra if isinstance(error.extra, list) else []
     first: dict[str, Any] = extra[0] if extra and isinstance(extra[0], dict) else {}
-    message = str(first.get("message", "The request is not valid."))
-    field = str(first.get("key", "")) or None
-    if field == "data" or field is None:
-        field = message.rpartition("$.")[2].rstrip("`") if "$." in message else None
-    return field, message[:300]
-
-
-def http_detail(error: HTTPException) -> str:
-    if error.status_code == 400:
-        return "The body is not valid JSON for this request."
-    return {404: "There is nothing at this address.", 405: "This address does not take that method."}.get(
-        error.status_code, ""
-    )
+    message = str(first.get("message") or error.detail)
+    key = str(first.get("key", "")).removeprefix("data").removeprefix(".")
+    named = NAMED.search(message)
+    if named is None:
+        sentence = "not one of the allowed values" if message.startswith("Invalid enum") else message
+        return (key, f"`{key}`: {sentence}"[:300]) if key else (None, "The request is not valid.")
+    missing = "issing" in message
+    field = ".".join(part for part in (key, named[1]) if part)[:200]
+    return field, f"`{field}` is missing." if missing else f"`{field}` is not a field of this request."
 
 
 def handle(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    request_id = str(request.scope.get("state", {}).get("request_id", ""))
-    made, headers = problem_of(error, request_id)
+    made, headers = problem_of(error, request_id_of(request))
     if made.status >= 500:
         log.error(
             "request failed",
             code=made.code,
+            request_id=made.request_id,
             path=request.url.path,
-            exc_info=error if made.status == 500 and not isinstance(error, RefdeskError) else None,
+            error=type(error).__name__,
+            exc_info=None if isinstance(error, RefdeskError) else error,
         )
-    return problem_response(made, headers)
+    return Response(msgspec.json.encode(made), status_code=made.status, headers=headers, media_type=PROBLEM_TYPE)
 
 
-def problem_response(made: Problem, headers: dict[str, str] | None = None) -> Response[bytes]:
-    return Response(
-        msgspec.json.encode({"type": made.type, **msgspec.to_builtins(made)}),
-        status_code=made.status,
-        headers=headers or {},
-        media_type="application/problem+json",
-    )
+def request_id_of(request: Request[Any, Any, Any]) -> str:
+    return str(request.scope.get("state", {}).get("request_id", ""))
+
+
+class JsonRequest(Request[Any, Any, Any]):
+    """A body nested so deeply that the decoder gives up is a bad body, not a fault of ours."""
+
+    async def json(self) -> Any:
+        try:
+            return await super().json()
+        except RecursionError as error:
+            raise SerializationException from error

@@ -7,9 +7,12 @@ from typing import Annotated, Any
 from litestar import Request, delete, get, put
 from litestar.params import Parameter
 
-from refdesk.api.ask import no_conversation, no_turn, require_json
+from refdesk.api.ask import no_conversation, no_turn, own_turn
 from refdesk.api.auth import bearer, is_staff_key, required_visitor, visitor_of
+from refdesk.api.contract import VISITOR_IF_ANY, VISITOR_ONLY
+from refdesk.api.problems import problems
 from refdesk.api.schemas import (
+    MAX_COMMENT,
     ArticleList,
     ArticleResponse,
     ArticleSummary,
@@ -18,6 +21,7 @@ from refdesk.api.schemas import (
     FoundPassage,
     SearchResponse,
     checked_text,
+    may_be_id,
     storable,
 )
 from refdesk.api.services import services_of
@@ -27,49 +31,52 @@ from refdesk.errors import RequestError
 from refdesk.ports import Hit
 
 PAGE = 100
-MAX_COMMENT = 2_000
 MAX_QUERY = 500
 EXCERPT = 300
 
 
-@get("/v1/conversations/{conversation_id:str}")
+@get("/v1/conversations/{conversation_id:str}", security=VISITOR_ONLY, responses=problems(401, 404, 503))
 async def conversation(request: Request[Any, Any, Any], conversation_id: str) -> ConversationResponse:
     store = services_of(request).store
     visitor = await required_visitor(request)
-    found = await store.conversation(conversation_id, visitor.id)
+    found = await store.conversation(conversation_id, visitor.id) if may_be_id(conversation_id) else None
     if found is None:
         raise no_conversation()
     turns = await store.turns(conversation_id)
     return ConversationResponse(id=found.id, created_at=found.created_at, turns=[stored.turn for stored in turns])
 
 
-@delete("/v1/conversations/{conversation_id:str}", status_code=204)
+@delete(
+    "/v1/conversations/{conversation_id:str}",
+    status_code=204,
+    security=VISITOR_ONLY,
+    responses=problems(401, 404, 503),
+)
 async def erase(request: Request[Any, Any, Any], conversation_id: str) -> None:
+    """Erases the conversation, what of it is still in memory, and a turn that runs in it."""
     services = services_of(request)
     visitor = await required_visitor(request)
-    if not await services.store.delete_conversation(conversation_id, visitor.id):
+    known = may_be_id(conversation_id)
+    if not known or not await services.store.delete_conversation(conversation_id, visitor.id):
         raise no_conversation()
+    services.runs.forget(conversation_id)
 
 
-@get("/v1/turns/{turn_id:str}")
+@get("/v1/turns/{turn_id:str}", security=VISITOR_ONLY, responses=problems(401, 404, 503))
 async def turn(request: Request[Any, Any, Any], turn_id: str) -> Turn:
-    visitor = await required_visitor(request)
-    stored = await services_of(request).store.turn(turn_id, visitor.id)
-    if stored is None:
-        raise no_turn()
-    return stored.turn
+    return await own_turn(request, turn_id, await required_visitor(request))
 
 
-@put("/v1/turns/{turn_id:str}/feedback")
+@put("/v1/turns/{turn_id:str}/feedback", security=VISITOR_ONLY, responses=problems(401, 404, 413, 415, 503))
 async def feedback(request: Request[Any, Any, Any], turn_id: str, data: FeedbackRequest) -> Feedback:
     """Up or down with a comment; may be changed."""
-    require_json(request)
     visitor = await required_visitor(request)
     comment = storable(data.comment.strip(), "comment")
     if len(comment) > MAX_COMMENT:
         raise RequestError(400, "comment_too_long", f"`comment` may have {MAX_COMMENT} characters.", field="comment")
     given = Feedback(rating=data.rating, comment=comment)
-    if not await services_of(request).store.set_feedback(turn_id, visitor.id, given):
+    known = may_be_id(turn_id)
+    if not known or not await services_of(request).store.set_feedback(turn_id, visitor.id, given):
         raise no_turn()
     return given
 
@@ -90,7 +97,7 @@ def summary(article: Article) -> ArticleSummary:
     )
 
 
-@get("/v1/articles")
+@get("/v1/articles", security=VISITOR_IF_ANY, responses=problems(401, 503))
 async def articles(
     request: Request[Any, Any, Any],
     category: Annotated[str | None, Parameter(max_length=200, required=False)] = None,
@@ -109,7 +116,7 @@ async def articles(
     )
 
 
-@get("/v1/articles/{article_id:str}")
+@get("/v1/articles/{article_id:str}", security=VISITOR_IF_ANY, responses=problems(401, 404, 503))
 async def article(request: Request[Any, Any, Any], article_id: str) -> ArticleResponse:
     roles = await roles_of_request(request)
     services = services_of(request)
@@ -129,7 +136,7 @@ async def article(request: Request[Any, Any, Any], article_id: str) -> ArticleRe
     )
 
 
-@get("/v1/search")
+@get("/v1/search", security=VISITOR_IF_ANY, responses=problems(401, 503))
 async def search(
     request: Request[Any, Any, Any],
     q: Annotated[str, Parameter(min_length=1, description="What to search for")],

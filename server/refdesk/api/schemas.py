@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Any, Literal
 
 import msgspec
 
@@ -10,6 +11,10 @@ from refdesk.domain.conversation import Turn
 from refdesk.errors import RequestError
 
 MAX_QUESTION = 2_000
+MAX_COMMENT = 2_000
+ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What an id of ours can look like; anything else is not even looked up."""
+NO_NUL = "^[^\\u0000]*$"
 
 
 class Request(msgspec.Struct, forbid_unknown_fields=True):
@@ -100,6 +105,21 @@ class SearchResponse(msgspec.Struct):
     passages: list[FoundPassage]
     searched: list[str]
     """What was really searched: the question, and a repaired form of it if there was one."""
+
+
+TEXTS: dict[str, dict[str, dict[str, Any]]] = {
+    "AskRequest": {
+        "question": {"minLength": 1, "maxLength": MAX_QUESTION, "pattern": "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$"}
+    },
+    "FeedbackRequest": {"comment": {"maxLength": MAX_COMMENT, "pattern": NO_NUL}},
+    "Page": {"url": {"pattern": NO_NUL}, "title": {"pattern": NO_NUL}},
+}
+"""What the handlers ask of texts, for the OpenAPI document; lengths count after trimming."""
+REQUESTS = frozenset(kind.__name__ for kind in (AskRequest, FeedbackRequest, Page, SessionRequest, SyncRequest))
+
+
+def may_be_id(text: str) -> bool:
+    return ID.fullmatch(text) is not None
 
 
 def checked_text(value: str, field: str, longest: int) -> str:

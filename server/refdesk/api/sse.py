@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+import asyncio
+from collections.abc import AsyncIterator
 
 import msgspec
 from litestar.response import Stream
 
 from refdesk.assistant.runs import TurnRun
-from refdesk.domain.events import TurnEvent
+from refdesk.domain.conversation import Turn
+from refdesk.domain.events import Accepted, TurnEvent
+from refdesk.ports import ConversationStore
 
 HEADERS = {
     "Cache-Control": "no-cache, no-transform",
@@ -17,6 +20,8 @@ HEADERS = {
 """What keeps proxies from holding a stream back or compressing it."""
 
 HEARTBEAT = b": still here\n\n"
+POLL_SECONDS = 0.5
+"""How often a turn that another process runs is looked up."""
 
 
 def frame(event: TurnEvent) -> bytes:
@@ -28,8 +33,9 @@ def with_token(event: TurnEvent, token: str | None) -> TurnEvent:
     """`accepted` tells the token only to the one who opened the session, never on replay."""
     if token is None or event.name != "accepted":
         return event
-    data = msgspec.json.decode(event.data) | {"token": token}
-    return TurnEvent(number=event.number, name=event.name, data=msgspec.json.encode(data))
+    accepted = msgspec.json.decode(event.data, type=Accepted)
+    told = msgspec.structs.replace(accepted, token=token)
+    return TurnEvent(number=event.number, name=event.name, data=msgspec.json.encode(told))
 
 
 async def follow(run: TurnRun, after: int, heartbeat: float, token: str | None = None) -> AsyncIterator[bytes]:
@@ -37,10 +43,21 @@ async def follow(run: TurnRun, after: int, heartbeat: float, token: str | None =
         yield HEARTBEAT if event is None else frame(with_token(event, token))
 
 
-async def replay(events: Iterable[TurnEvent]) -> AsyncIterator[bytes]:
-    for event in events:
-        yield frame(event)
+async def stored_end(turn: Turn, after: int, heartbeat: float, store: ConversationStore) -> AsyncIterator[bytes]:
+    """The `done` of a turn whose events are not here: it ended long ago, or another process runs it."""
+    silent = 0.0
+    while turn.status == "running":
+        await asyncio.sleep(POLL_SECONDS)
+        silent += POLL_SECONDS
+        if silent >= heartbeat:
+            silent = 0.0
+            yield HEARTBEAT
+        stored = await store.turn(turn.id, None)
+        if stored is None:
+            return
+        turn = stored.turn
+    yield frame(TurnEvent(number=after + 1, name="done", data=msgspec.json.encode(turn)))
 
 
 def stream(chunks: AsyncIterator[bytes]) -> Stream:
-    return Stream(chunks, status_code=200, media_type="text/event-stream; charset=utf-8", headers=HEADERS)
+    return Stream(chunks, status_code=200, media_type="text/event-stream", headers=HEADERS)

@@ -68,8 +68,8 @@ async def widget_script(request: Request[Any, Any, Any]) -> Response[bytes]:
     headers = {"Cache-Control": CACHING, "ETag": etag, "Cross-Origin-Resource-Policy": "cross-origin"}
     known = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
     if etag in known or "*" in known:
-        return Response(b"", status_code=304, headers=headers, media_type="text/javascript; charset=utf-8")
-    return Response(content, headers=headers, media_type="text/javascript; charset=utf-8")
+        return Response(b"", status_code=304, headers=headers, media_type="text/javascript")
+    return Response(content, headers=headers, media_type="text/javascript")
 
 
 def language_for(wanted: str | None, centre: HelpCentre) -> str:

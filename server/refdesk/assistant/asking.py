@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
+from itertools import repeat
 
 import structlog
 
 from refdesk.assistant import outcome, prompts
 from refdesk.assistant.draft import AnswerDraft
-from refdesk.assistant.gathering import gather, messages_for, settle_kind, settle_language
+from refdesk.assistant.gathering import begin, gather, messages_for
 from refdesk.assistant.links import new_resolver
 from refdesk.assistant.phrases import phrase
 from refdesk.assistant.replies import catalogue_reply, smalltalk_reply
@@ -20,14 +22,18 @@ from refdesk.assistant.turn import Limits, LoopEnd, TurnLoop
 from refdesk.assistant.work import Ask, TurnWork
 from refdesk.domain.articles import HelpCentre
 from refdesk.domain.conversation import StoredTurn, Turn, TurnTrail
+from refdesk.domain.events import Accepted, Step, StepArticle
 from refdesk.domain.trail import Form, ToolCall, ToolReturn
-from refdesk.errors import RefdeskError, RequestError, StorageUnavailable
+from refdesk.errors import RefdeskError, RequestError, StorageUnavailable, as_request_error
 from refdesk.ports import ChatModel, Clock, ConversationStore, Retriever, TurnRow
 
 log = structlog.get_logger()
 
 EARLIER_TURNS = 10
-STORE_TRIES = 3
+STORE_PAUSES = (0.2, 0.4, 0.6)
+"""Seconds between the tries to store the end of a turn, while its client waits."""
+LONG_PAUSE = 2.0
+"""Between those after the client was told; until then the conversation takes no other question."""
 
 
 class Assistant:
@@ -73,7 +79,7 @@ class Assistant:
         if before is not None:
             return ended_run(before.turn, ask.visitor.id)
         run = TurnRun(turn.id, turn.conversation_id, ask.visitor.id)
-        run.emit("accepted", {"turn_id": turn.id, "conversation_id": turn.conversation_id})
+        run.emit("accepted", Accepted(turn.id, turn.conversation_id))
         return self._runs.start(run, partial(self._own, ask, turn))
 
     async def _own(self, ask: Ask, turn: Turn, run: TurnRun) -> None:
@@ -90,7 +96,7 @@ class Assistant:
         except Exception as error:
             record = self._failed(turn, run, error)
         run.finishing = True
-        await self._finish(run, turn, record)
+        await self._finish(run, ask, turn, record)
 
     async def _earlier(self, ask: Ask) -> list[StoredTurn]:
         if ask.conversation_id is None:
@@ -102,32 +108,34 @@ class Assistant:
         """A fault of ours is an error, never a refusal: nothing of it may look like an answer."""
         known = isinstance(error, RefdeskError)
         log.error("turn failed", turn_id=turn.id, error=type(error).__name__, exc_info=None if known else error)
-        run.error = error if isinstance(error, RefdeskError) else RequestError(500, "turn_failed", "The turn failed.")
+        run.error = as_request_error(error)
         turn.status, turn.answer, turn.answer_html, turn.sources, turn.claims = "failed", "", "", (), ()
         return TurnTrail(reason="error")
 
-    async def _finish(self, run: TurnRun, turn: Turn, record: TurnTrail) -> None:
+    async def _finish(self, run: TurnRun, ask: Ask, turn: Turn, record: TurnTrail) -> None:
         """Stored first, then sent: a client never holds a turn that the store does not have."""
-        stored = await self._stored(turn, record)
-        if not stored and run.error is None:
-            run.error = StorageUnavailable("the turn could not be stored")
+        stored = await self._stored(turn, record, STORE_PAUSES)
         self._log(turn, record)
         run.turn = turn
-        if run.error is not None:
-            code = run.error.code if isinstance(run.error, RequestError) else "storage_unavailable"
-            status = run.error.status if isinstance(run.error, RequestError) else 503
-            run.emit("error", {"type": "about:blank", "title": "Turn failed", "status": status, "code": code})
+        if stored and run.error is None:
+            run.emit_done(turn)
             return
-        run.emit_done(turn)
+        unstored = StorageUnavailable("the turn could not be stored")
+        run.fail(run.error or as_request_error(unstored), ask.request_id)
+        if not stored:
+            await self._stored(turn, record, repeat(LONG_PAUSE))
 
-    async def _stored(self, turn: Turn, record: TurnTrail) -> bool:
-        for attempt in range(STORE_TRIES):
+    async def _stored(self, turn: Turn, record: TurnTrail, pauses: Iterable[float]) -> bool:
+        """Tries once more after each pause; a server that is going down leaves the turn to the next start."""
+        for pause in pauses:
             try:
                 await self._store.finish_turn(turn, record)
                 return True
             except StorageUnavailable as error:
-                log.error("turn not stored", turn_id=turn.id, attempt=attempt + 1, error=str(error))
-                await asyncio.sleep(0.2 * (attempt + 1))
+                log.error("turn not stored", turn_id=turn.id, error=str(error))
+            if self._runs.closing:
+                break
+            await asyncio.sleep(pause)
         return False
 
     def _log(self, turn: Turn, record: TurnTrail) -> None:
@@ -174,9 +182,8 @@ class TurnSession:
     async def answer(self, retriever: Retriever, earlier: list[StoredTurn], limits: Limits) -> TurnTrail:
         deadline = asyncio.get_running_loop().time() + limits.seconds
         snapshot = retriever.current()
-        seen = settle_language(self._turn, self._ask, snapshot, earlier)
-        settle_kind(self._turn)
-        work = self._work = TurnWork(self._ask, self._turn, snapshot, earlier, limits)
+        work, seen = begin(self._ask, self._turn, snapshot, earlier, limits)
+        self._work = work
         if work.kind == "question":
             decision = await gather(work, seen)
             self._step(work.trail.calls[-1])
@@ -238,16 +245,23 @@ class TurnSession:
         outcome.finish_fixed(work, text, resolver.citations)
 
     def _draft(self, work: TurnWork, stated_before: bool) -> AnswerDraft:
-        return AnswerDraft(work.trail, lambda: new_resolver(work), self._run.delta, stated_before=stated_before)
+        return AnswerDraft(
+            work.trail, lambda: new_resolver(work), partial(self._show, work), stated_before=stated_before
+        )
+
+    def _show(self, work: TurnWork, text: str) -> None:
+        if text and not self._run.sent:
+            work.time("first_word_ms")
+        self._run.delta(text)
 
     def _step(self, call: ToolCall) -> None:
         """What is searched or read, as the visitor may see it; a call that failed has found nothing to tell of."""
         if call.error is not None or self._work is None:
             return
         articles = self._work.trail.articles
-        found = {g.article_id: {"id": g.article_id, "title": articles[g.article_id].title, "form": g.form.label}
+        found = {g.article_id: StepArticle(g.article_id, articles[g.article_id].title, g.form.label)
                  for g in call.returns}  # fmt: skip
-        self._run.emit("step", {"tool": call.tool, "input": call.input, "articles": list(found.values())})
+        self._run.emit("step", Step(call.tool, call.input, tuple(found.values())))
 
     def stop(self) -> TurnTrail:
         """The visitor stopped the turn, or the server is going down."""
@@ -264,7 +278,7 @@ class TurnSession:
 def ended_run(turn: Turn, visitor_id: str) -> TurnRun:
     """A turn that was answered before, as a run that has ended: for a repeated Idempotency-Key."""
     run = TurnRun(turn.id, turn.conversation_id, visitor_id)
-    run.emit("accepted", {"turn_id": turn.id, "conversation_id": turn.conversation_id})
+    run.emit("accepted", Accepted(turn.id, turn.conversation_id))
     run.turn = turn
     run.emit_done(turn)
     return run

@@ -12,11 +12,14 @@ from typing import Any, Literal
 import msgspec
 
 from refdesk.domain.conversation import Turn
-from refdesk.domain.events import TurnEvent
-from refdesk.errors import RefdeskError
+from refdesk.domain.events import Delta, Failed, TurnEvent
+from refdesk.errors import RequestError, as_request_error
 
 KEEP_SECONDS = 600
 """How long the events of a finished turn are kept for replay; afterwards the stored turn answers."""
+
+KEEP_BYTES = 32 * 1024 * 1024
+"""Beyond it those that ended first go earlier: memory stays bounded, however many turns end in ten minutes."""
 
 TERMINAL = ("done", "error")
 StopCause = Literal["stopped", "interrupted"]
@@ -28,10 +31,12 @@ class TurnRun:
     def __init__(self, turn_id: str, conversation_id: str, visitor_id: str) -> None:
         self.turn_id, self.conversation_id, self.visitor_id = turn_id, conversation_id, visitor_id
         self.events: list[TurnEvent] = []
+        self.size = 0
+        """Bytes of the events."""
         self.task: asyncio.Task[None] | None = None
         self.stop_cause: StopCause | None = None
         self.turn: Turn | None = None
-        self.error: RefdeskError | None = None
+        self.error: RequestError | None = None
         self.begun = False
         self.finishing = False
         """The outcome is decided and being stored; it cannot be stopped any more."""
@@ -60,6 +65,12 @@ class TurnRun:
             body = body[:-1] + b',"replaced":true}'
         self._append("done", msgspec.Raw(body))
 
+    def fail(self, error: RequestError, request_id: str) -> None:
+        """The last event of a turn without an outcome."""
+        self.error = error
+        told = Failed(status=error.status, code=error.code, detail=error.detail, request_id=request_id)
+        self.emit("error", told)
+
     def emit(self, name: str, data: Any) -> None:
         self._flush()
         self._append(name, data)
@@ -67,20 +78,26 @@ class TurnRun:
     def _flush(self) -> None:
         if self._text:
             text, self._text = "".join(self._text), []
-            self._append("delta", {"text": text})
+            self._append("delta", Delta(text))
 
     def _append(self, name: str, data: Any) -> None:
         if self.ended:
             return
-        self.events.append(TurnEvent(number=len(self.events) + 1, name=name, data=msgspec.json.encode(data)))
+        event = TurnEvent(number=len(self.events) + 1, name=name, data=msgspec.json.encode(data))
+        self.events.append(event)
+        self.size += len(event.data)
         waiting, self._waiting = self._waiting, []
         for future in waiting:
             if not future.done():
                 future.set_result(None)
 
     async def follow(self, after: int, heartbeat: float) -> AsyncIterator[TurnEvent | None]:
-        """The events numbered above `after`, then live ones; None whenever `heartbeat` seconds passed in silence."""
+        """The events numbered above `after`, then live ones; None whenever `heartbeat` seconds passed in silence.
+
+        A number that was never given out is answered with the last event, which is enough to know all."""
         at = max(0, after)
+        if at > len(self.events):
+            at = len(self.events) - 1 if self.ended else len(self.events)
         while True:
             while at < len(self.events):
                 event = self.events[at]
@@ -101,8 +118,10 @@ class TurnRun:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
         try:
-            await asyncio.wait_for(future, seconds)
+            async with asyncio.timeout(seconds):
+                await future
         except TimeoutError:
+            self._waiting.remove(future)
             return False
         return True
 
@@ -112,6 +131,9 @@ class TurnRuns:
 
     def __init__(self) -> None:
         self._runs: dict[str, TurnRun] = {}
+        self._ended: dict[str, TurnRun] = {}
+        """In the order in which they ended."""
+        self._kept = 0
         self.closing = False
 
     def start(self, run: TurnRun, work: Callable[[TurnRun], Awaitable[None]]) -> TurnRun:
@@ -123,7 +145,29 @@ class TurnRuns:
         try:
             await work(run)
         finally:
-            asyncio.get_running_loop().call_later(KEEP_SECONDS, self._runs.pop, run.turn_id, None)
+            if not run.ended:  # whatever went wrong, nobody may wait for ever
+                run.fail(run.error or as_request_error(RuntimeError()), "")
+            self._keep(run)
+
+    def _keep(self, run: TurnRun) -> None:
+        if run.turn_id not in self._runs:  # forgotten meanwhile
+            return
+        self._ended[run.turn_id] = run
+        self._kept += run.size
+        asyncio.get_running_loop().call_later(KEEP_SECONDS, self._drop, run.turn_id)
+        while self._kept > KEEP_BYTES:
+            self._drop(next(iter(self._ended)))
+
+    def _drop(self, turn_id: str) -> None:
+        self._runs.pop(turn_id, None)
+        ended = self._ended.pop(turn_id, None)
+        self._kept -= ended.size if ended is not None else 0
+
+    def forget(self, conversation_id: str) -> None:
+        """The conversation was erased: its events go, and a turn that still runs in it is ended."""
+        for run in [run for run in self._runs.values() if run.conversation_id == conversation_id]:
+            self.stop(run)
+            self._drop(run.turn_id)
 
     def get(self, turn_id: str) -> TurnRun | None:
         return self._runs.get(turn_id)

@@ -6,7 +6,7 @@ The record is made where a tool result is built (provenance.md); everything abou
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -22,8 +22,11 @@ class Form(IntEnum):
     FULL = 3
 
     @property
-    def label(self) -> str:
-        return self.name.lower()
+    def label(self) -> Literal["title", "passage", "part", "full"]:
+        return LABELS[self.value]
+
+
+LABELS: tuple[Literal["title", "passage", "part", "full"], ...] = ("title", "passage", "part", "full")
 
 
 class ToolReturn(msgspec.Struct, frozen=True):

@@ -6,8 +6,9 @@ import asyncio
 import json
 import socket
 import struct
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Literal
 
 import msgspec
@@ -19,10 +20,16 @@ PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 Ending = Literal["end", "cut", "reset", "silence", "pings"]
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """`ending` of the body. cut: without its last chunk; reset: by RST; silence, pings: not before the client goes."""
+PATIENCE = 30.0
+"""Seconds after which a test that waits for something has failed."""
 
-    chunks: tuple[bytes, ...] = ()
+
+class Answer(msgspec.Struct, frozen=True):
+    """`ending` of the body. cut: without its last chunk; reset: by RST; silence, pings: not before the client goes.
+
+    A threading.Event among the chunks: what comes after it is held back until the test sets it."""
+
+    chunks: tuple[bytes | threading.Event, ...] = ()
     status: int = 200
     headers: dict[str, str] = msgspec.field(default_factory=lambda: dict(EVENT_STREAM))
     ending: Ending = "end"
@@ -30,11 +37,15 @@ class Answer(msgspec.Struct, frozen=True):
     """Not even a status line is sent."""
 
 
+UNSCRIPTED = Answer((b"{}",), 400, {"content-type": "application/json"})
+
+
 class ScriptedApi:
-    """One answer a request; the last one again and again."""
+    """One answer a request; the last one again and again. `choose` decides by the request's body instead."""
 
     def __init__(self) -> None:
         self.answers: list[Answer] = []
+        self.choose: Callable[[dict[str, Any]], Answer] | None = None
         self.bodies: list[dict[str, Any]] = []
         self.heads: list[str] = []
         self.connections = 0
@@ -50,7 +61,7 @@ class ScriptedApi:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             while True:
                 await self._read(reader)
-                answer = self.answers[min(len(self.bodies), len(self.answers)) - 1]
+                answer = self._next()
                 self.idle.clear()
                 self.busy.set()
                 try:
@@ -62,6 +73,11 @@ class ScriptedApi:
         writer.close()
         with suppress(ConnectionError):
             await writer.wait_closed()
+
+    def _next(self) -> Answer:
+        if self.choose is not None:
+            return self.choose(self.bodies[-1])
+        return self.answers[min(len(self.bodies), len(self.answers)) - 1] if self.answers else UNSCRIPTED
 
     async def close(self) -> None:
         for writer in self._open.values():
@@ -82,6 +98,9 @@ class ScriptedApi:
             lines = [f"HTTP/1.1 {answer.status} Any", *(f"{name}: {value}" for name, value in headers.items())]
             writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")
             for chunk in answer.chunks:
+                if isinstance(chunk, threading.Event):
+                    await asyncio.to_thread(chunk.wait, PATIENCE)
+                    continue
                 writer.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
                 await writer.drain()
         if answer.ending == "end":
@@ -109,6 +128,52 @@ async def scripted_api(*answers: Answer) -> AsyncIterator[ScriptedApi]:
     yield api
     server.close()
     await api.close()
+
+
+class ScriptedModel:
+    """The scripted API on a thread of its own, for tests that are not coroutines."""
+
+    def __init__(self, api: ScriptedApi) -> None:
+        self._api = api
+        self.url = api.url
+
+    def script(self, *answers: Answer | Reply) -> None:
+        """What the next requests get; what was received so far is forgotten."""
+        self._api.bodies, self._api.heads, self._api.choose = [], [], None
+        self._api.answers = [answer_of(item) if isinstance(item, Reply) else item for item in answers]
+
+    def choose(self, answer: Callable[[dict[str, Any]], Answer]) -> None:
+        """`answer` gets a request's body; for turns that run side by side."""
+        self.script()
+        self._api.choose = answer
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        return list(self._api.bodies)
+
+    @property
+    def heads(self) -> list[str]:
+        return list(self._api.heads)
+
+
+@contextmanager
+def scripted_model() -> Iterator[ScriptedModel]:
+    started, loops = threading.Event(), list[tuple[ScriptedApi, asyncio.AbstractEventLoop, asyncio.Event]]()
+
+    async def serve() -> None:
+        async with scripted_api() as api:
+            stop = asyncio.Event()
+            loops.append((api, asyncio.get_running_loop(), stop))
+            started.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=asyncio.run, args=(serve(),), name="scripted model")
+    thread.start()
+    started.wait(PATIENCE)
+    api, loop, stop = loops[0]
+    yield ScriptedModel(api)
+    loop.call_soon_threadsafe(stop.set)
+    thread.join(PATIENCE)
 
 
 def event(data: dict[str, Any]) -> bytes:

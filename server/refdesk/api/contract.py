@@ -1,0 +1,97 @@
+"""The OpenAPI document: what Litestar derives from the handlers, and what it cannot know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from litestar import Litestar
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.spec import Components, SecurityScheme
+
+from refdesk import __version__
+from refdesk.api.schemas import REQUESTS, TEXTS
+from refdesk.domain.events import PAYLOADS
+
+SESSION, STAFF = "session", "staff"
+VISITOR_ONLY: list[dict[str, list[str]]] = [{SESSION: []}]
+VISITOR_IF_ANY: list[dict[str, list[str]]] = [{}, {SESSION: []}]
+STAFF_ONLY: list[dict[str, list[str]]] = [{STAFF: []}]
+SCHEMES: dict[str, Any] = {
+    SESSION: SecurityScheme(type="http", scheme="bearer", description="The token of a visitor session."),
+    STAFF: SecurityScheme(type="http", scheme="bearer", description="The staff key."),
+}
+EVENT_STREAM = {
+    "schema": {"type": "string", "description": "Server-sent events; their data is described in events.schema.json."}
+}
+
+
+def openapi_document(handlers: Sequence[Any]) -> dict[str, Any]:
+    config = OpenAPIConfig(
+        title="Refdesk",
+        version=__version__,
+        path="/unserved",
+        use_handler_docstrings=True,
+        components=Components(security_schemes=SCHEMES),
+    )
+    document = Litestar(
+        route_handlers=list(handlers), openapi_config=config, logging_config=None
+    ).openapi_schema.to_schema()
+    for path, item in document["paths"].items():
+        for operation in item.values():
+            complete_operation(path, operation)
+    for name, schema in document["components"]["schemas"].items():
+        complete_schema(name, schema)
+    return document
+
+
+def complete_operation(path: str, operation: dict[str, Any]) -> None:
+    if path == "/v1/ask":
+        operation["responses"]["200"]["content"]["text/event-stream"] = EVENT_STREAM
+    if path.endswith("/events"):
+        operation["responses"]["200"]["content"] = {"text/event-stream": EVENT_STREAM}
+    if path == "/v1/console/sync" and "202" in operation["responses"]:
+        operation["responses"]["200"] = {**operation["responses"]["202"], "description": "The report, with `wait`"}
+        operation["requestBody"]["required"] = False
+
+
+def complete_schema(name: str, schema: dict[str, Any]) -> None:
+    """An answer holds every field unless it is optional by its type; a request no other than its own."""
+    fields: dict[str, Any] = schema.get("properties", {})
+    if name in REQUESTS:
+        schema["additionalProperties"] = False
+        for field, rule in TEXTS.get(name, {}).items():
+            fields[field] = {**fields[field], **rule}
+    elif fields:
+        schema["required"] = sorted(field for field in fields if field not in REQUIRED_NEVER.get(name, ()))
+
+
+REQUIRED_NEVER: dict[str, tuple[str, ...]] = {
+    "AskedTurn": ("token",),
+    "FoundPassage": ("score", "signals"),
+    "Problem": ("field",),
+    "Source": ("from_turn",),
+}
+
+
+def document_text(handlers: Sequence[Any]) -> str:
+    """As it is committed and served: stable order, one field a line."""
+    return formatted(openapi_document(handlers))
+
+
+def events_text() -> str:
+    """JSON Schema of what the events of a stream hold, by event."""
+    schemas, components = msgspec.json.schema_components(PAYLOADS.values(), ref_template="#/$defs/{name}")
+    return formatted(
+        {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "Data of the events of a turn, by event name",
+            "properties": dict(zip(PAYLOADS, schemas, strict=True)),
+            "$defs": components,
+        }
+    )
+
+
+def formatted(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=1).decode()

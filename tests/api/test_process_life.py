@@ -1,0 +1,191 @@
+"""SIGTERM and kill -9: what was acknowledged is there afterwards, once, and every turn has an end."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from typing import Any
+
+import httpx2
+import pytest
+from model_replies import refund_answer
+from refdesk_server import RefdeskServer
+from turn_events import EventReader, asked, resumed
+
+from conftest import await_model
+from scripted_api import Answer, ScriptedModel, answer_of
+
+QUESTION = "When are refunds issued?"
+ENDED = {"answered", "insufficient", "evidence", "stopped", "interrupted", "failed"}
+SILENT = Answer(hold_head=True, ending="silence")
+
+
+@pytest.fixture(scope="module")
+def restarted(tmp_path_factory: pytest.TempPathFactory, shared_model: ScriptedModel) -> Iterator[RefdeskServer]:
+    settings = {"REFDESK_TURN_SECONDS": "60", "REFDESK_IDLE_SECONDS": "60"}
+    server = RefdeskServer(tmp_path_factory.mktemp("restarted"), shared_model.url, **settings)
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def serving(restarted: RefdeskServer) -> RefdeskServer:
+    """One data folder for all tests here; each finds a server that serves."""
+    return restarted if restarted.runs() else restarted.start()
+
+
+def test_sigterm_ends_what_runs_and_refuses_what_comes(serving: RefdeskServer, shared_model: ScriptedModel) -> None:
+    shared_model.script(SILENT)
+    with serving.client(serving.token()) as client, asked(client, QUESTION) as reader:
+        events = iter(reader)
+        turn_id = next(events).json["turn_id"]
+        serving.signal(signal.SIGTERM)
+        while (refused := client.post("/v1/ask", json={"question": QUESTION})).status_code == 200:
+            pass  # the signal is not handled yet
+        assert refused.status_code == 503
+        assert refused.json()["code"] == "stopping"
+        assert int(refused.headers["retry-after"]) >= 1
+        assert client.get("/health/ready").status_code == 503
+        done = list(events)[-1]
+    assert done.name == "done"
+    assert done.json["status"] == "interrupted"
+    assert serving.wait() == 0
+    serving.start()
+    assert stored_turns(serving)[turn_id] == ("interrupted", QUESTION)
+
+
+def test_sigterm_lets_a_turn_finish(serving: RefdeskServer, shared_model: ScriptedModel) -> None:
+    await_model(serving, shared_model)
+    gate = threading.Event()
+    shared_model.script(Answer((gate, *answer_of(refund_answer()).chunks)))
+    with serving.client(serving.token()) as client, asked(client, QUESTION) as reader:
+        events = iter(reader)
+        next(events)
+        serving.signal(signal.SIGTERM)
+        gate.set()
+        assert list(events)[-1].json["status"] == "answered"
+    assert serving.wait() == 0
+
+
+def test_a_second_signal_and_sigint_end_it_too(serving: RefdeskServer, shared_model: ScriptedModel) -> None:
+    serving.signal(signal.SIGINT)
+    assert serving.wait() == 0
+
+
+def test_a_turn_is_interrupted_by_kill_9_and_says_so(serving: RefdeskServer, shared_model: ScriptedModel) -> None:
+    shared_model.script(SILENT)
+    token = serving.token()
+    with serving.client(token) as client:
+        with asked(client, QUESTION) as reader:
+            accepted = next(iter(reader))
+            serving.kill()
+        serving.start()
+        turn_id = accepted.json["turn_id"]
+        with resumed(client, turn_id, accepted.id) as reader:
+            rest = list(reader)
+        assert [event.name for event in rest] == ["done"]
+        assert int(rest[0].id) > int(accepted.id)
+        assert rest[0].json["status"] == "interrupted"
+        assert rest[0].json["question"] == QUESTION
+        assert client.get(f"/v1/turns/{turn_id}").json() == rest[0].json
+        following = {"question": "Hello!", "conversation_id": accepted.json["conversation_id"]}
+        shared_model.script()
+        assert client.post("/v1/ask", json=following).json()["status"] == "answered"
+
+
+def stored_turns(server: RefdeskServer) -> dict[str, tuple[str, str]]:
+    """Status and question of every turn, as the database has them."""
+    with closing(sqlite3.connect(server.data / "refdesk.db")) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return {
+            row[0]: (row[1], question_of(database, row[0])) for row in database.execute("SELECT id, status FROM turns")
+        }
+
+
+def question_of(database: sqlite3.Connection, turn_id: str) -> str:
+    tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE name = 'turn_bodies'")]
+    join = "JOIN turn_bodies b ON b.seq = t.seq" if tables else ""
+    column = "b.turn" if tables else "t.turn"
+    found = database.execute(
+        f"SELECT json_extract({column}, '$.question') FROM turns t {join} WHERE t.id = ?", [turn_id]
+    )
+    return str(found.fetchone()[0])
+
+
+class Client:
+    """Asks one question after another until the server is gone; keeps what it was told."""
+
+    def __init__(self, server: RefdeskServer, number: int) -> None:
+        self.token = server.token()
+        self._server, self._number = server, number
+        self.accepted: dict[str, str] = {}
+        self.done: dict[str, dict[str, Any]] = {}
+        self.refused: list[int] = []
+
+    def ask_until_it_dies(self, cycle: int) -> None:
+        with self._server.client(self.token) as client:
+            for number in range(10_000):
+                try:
+                    self._ask(client, f"When are refunds issued, client {self._number}, {cycle}/{number}?")
+                except httpx2.TransportError:
+                    return
+
+    def _ask(self, client: httpx2.Client, question: str) -> None:
+        headers = {"accept": "text/event-stream"}
+        with client.stream("POST", "/v1/ask", json={"question": question}, headers=headers) as response:
+            if response.status_code != 200:
+                self.refused.append(response.status_code)
+                return
+            for event in EventReader(response):
+                if event.name == "accepted":
+                    self.accepted[event.json["turn_id"]] = question
+                elif event.name == "done":
+                    self.done[event.json["id"]] = event.json
+
+
+def kill_loop(server: RefdeskServer, model: ScriptedModel, *, cycles: int, clients: int, seed: int) -> int:
+    print(f"seed {seed}")
+    chance, pause = random.Random(seed), threading.Event()
+    model.choose(lambda _: answer_of(refund_answer()))
+    askers = [Client(server, number) for number in range(clients)]
+    with ThreadPoolExecutor(clients) as pool:
+        for cycle in range(cycles):
+            runs: list[Future[None]] = [pool.submit(asker.ask_until_it_dies, cycle) for asker in askers]
+            pause.wait(chance.uniform(0.02, 1.5))
+            server.kill()
+            for run in runs:
+                run.result(60)
+            server.start()
+            check(server, askers)
+    assert not [status for asker in askers for status in asker.refused]
+    return sum(len(asker.accepted) for asker in askers)
+
+
+def check(server: RefdeskServer, askers: list[Client]) -> None:
+    stored = stored_turns(server)
+    assert {status for status, _ in stored.values()} <= ENDED
+    for asker in askers:
+        with server.client(asker.token) as client:
+            for turn_id, question in asker.accepted.items():
+                assert stored[turn_id][1] == question, "an acknowledged turn was lost or changed"
+            for turn_id, done in list(asker.done.items())[-3:]:
+                assert client.get(f"/v1/turns/{turn_id}").json() == done
+    questions = [question for _, question in stored.values() if "client" in question]
+    assert len(questions) == len(set(questions)), "a question was stored twice"
+
+
+def test_no_acknowledged_turn_is_lost_to_kill_9(serving: RefdeskServer, shared_model: ScriptedModel) -> None:
+    seed = int(os.environ.get("REFDESK_TEST_SEED", random.randrange(10**6)))
+    assert kill_loop(serving, shared_model, cycles=5, clients=3, seed=seed) > 0
+
+
+@pytest.mark.long
+def test_no_acknowledged_turn_is_lost_to_fifty_kills(serving: RefdeskServer, shared_model: ScriptedModel) -> None:
+    seed = int(os.environ.get("REFDESK_TEST_SEED", random.randrange(10**6)))
+    assert kill_loop(serving, shared_model, cycles=50, clients=8, seed=seed) > 50
