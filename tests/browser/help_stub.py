@@ -1,7 +1,7 @@
 """A help centre of a test's making: the API's answers, cuts and pauses as told, and pages that embed the widget.
 
-The real server is used wherever it can show the same; this one is for what it cannot do on demand: to cut a stream after
-the third event, to be older or newer than the widget, to wait at a certain word until the test says go."""
+The real server is used wherever it can show the same; this one is for what it cannot do on demand: to cut a stream
+after the third event, to be older or newer than the widget, to wait at a certain word until the test says go."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Problem(Exception):
 
 
 class HelpStub:
-    """`answer(question)` gives the done turn; `stream(question)` may give other (name, data) pairs, with pauses and cuts.
+    """`answers[question]` is the turn, `streams[question]` may hold other (name, data) pairs, with pauses and cuts.
 
     A pair ("hold", name) waits for `release(name)`, ("cut", None) ends the connection there."""
 
@@ -153,6 +153,7 @@ class HelpStub:
         self.streams: dict[str, list[tuple[str, Any]]] = {}
         self.articles: dict[str, Json] = {"sso-setup": ARTICLE}
         self.pages: dict[str, tuple[str, dict[str, str]]] = {}
+        self.scripts: dict[str, str] = {}
         self.turns: dict[str, Json] = {}
         self.events: dict[str, list[tuple[str, Any]]] = {}
         self.requests: list[tuple[str, str, dict[str, str], Any]] = []
@@ -187,7 +188,8 @@ class HelpStub:
         text = (
             f'<!doctype html><html lang="{lang}"><head><meta charset="utf-8"><title>Shop</title>'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"{head.replace('{src}', self.url)}</head><body><main><h1>Shop</h1><p>Goods and prices.</p>{body}</main></body></html>"
+            f"{head.replace('{src}', self.url)}</head>"
+            f"<body><main><h1>Shop</h1><p>Goods and prices.</p>{body}</main></body></html>"
         )
         headers = {"Content-Security-Policy": STRICT.replace("{host}", self.url)} if csp else {}
         self.pages[path] = (text, headers)
@@ -299,6 +301,8 @@ def handler_for(stub: HelpStub) -> type[BaseHTTPRequestHandler]:
                 self._send(204, b"", "text/plain")
             elif path == "/widget/refdesk.js":
                 self._send(200, stub.widget.read_bytes(), "text/javascript; charset=utf-8")
+            elif path in stub.scripts:
+                self._send(200, stub.scripts[path].encode(), "text/javascript; charset=utf-8")
             elif path in stub.pages:
                 text, more = stub.pages[path]
                 self._send(200, text.encode(), "text/html; charset=utf-8", more)
@@ -369,7 +373,7 @@ def handler_for(stub: HelpStub) -> type[BaseHTTPRequestHandler]:
                     continue
                 if name == "cut":
                     # once only: who comes back gets the rest
-                    if number >= after:
+                    if number > after:
                         return
                     continue
                 if name == "pause":

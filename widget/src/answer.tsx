@@ -5,7 +5,7 @@ import type { Failure, Message } from "./chat.ts";
 import { answerForClipboard, copy, plain } from "./copying.ts";
 import { Person } from "./person.tsx";
 import { ArticleLink, IconButton, Text, type Surroundings } from "./parts.tsx";
-import { fill, formatDate, languageName, plural, primary } from "./strings.ts";
+import { direction, fill, formatDate, languageName, plural, primary } from "./strings.ts";
 import { shownSources, type Rating, type Source, type Step, type Turn } from "./wire.ts";
 
 interface Props {
@@ -21,10 +21,10 @@ export function Exchange({ around, message, last }: Props) {
   return (
     <>
       <h3 class="asked" part="message user" dir="auto">
-        <span class="unseen">{strings.you}: </span>
+        <span class="unseen" dir={direction(around.language)}>{strings.you}: </span>
         {turn.question}
       </h3>
-      <div class="answer" part="message assistant" data-turn={message.key} data-status={status} aria-busy={phase !== "ended"} dir="auto">
+      <div class="answer" part="message assistant" data-turn={message.key} data-status={status} aria-busy={phase !== "ended"} lang={turn.language} dir={turn.language ? direction(turn.language) : "auto"}>
         {phase !== "ended" && <Steps around={around} message={message} />}
         {status === "insufficient" ? (
           <Insufficient around={around} message={message} />

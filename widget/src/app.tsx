@@ -27,6 +27,7 @@ export function App({ look, controller }: { look: Look; controller: Controller }
       const link = opened.current;
       opened.current = null;
       if (link instanceof HTMLElement && link.isConnected) link.focus({ preventScroll: true });
+      setTip(null);
     }
   }, [Boolean(reading)]);
 
@@ -175,7 +176,6 @@ function Composer({ look, controller }: { look: Look; controller: Controller }) 
     if (busy || blank) return;
     setText("");
     void chat.ask(text);
-    controller.composer()?.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     // 229: the key belongs to an input method, also where isComposing is not told
@@ -187,6 +187,7 @@ function Composer({ look, controller }: { look: Look; controller: Controller }) 
     event.preventDefault();
     if (busy) void chat.stop();
     else send();
+    controller.composer()?.focus();
   };
   const label = busy ? strings.stop : strings.send;
   return (

@@ -200,7 +200,10 @@ export class Chat {
       this.storage.write({ conversation: id });
       this.change({ messages, view: "chat", reading: null });
       const last = messages.at(-1);
-      if (last?.turn.status === "running") void this.run(last);
+      if (last?.turn.status === "running") {
+        last.turn.answer = "";
+        void this.run(last);
+      }
     } catch (error) {
       if (!(error instanceof Refused)) return;
       if (error.status === 401) this.forgetSession();

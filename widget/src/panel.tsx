@@ -70,7 +70,7 @@ export class Controller {
 
   private look(): Look {
     const { element, server } = this;
-    const { settings, strings, language } = element;
+    const { settings, strings, lang: language } = element;
     return {
       chat: this.chat,
       strings,

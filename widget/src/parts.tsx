@@ -52,7 +52,7 @@ export function Text({ message, server }: { message: Message; server: string }) 
     live.current ??= new LiveMarkdown(host.current!, new Builder(link));
     live.current.update(answer, ended && message.turn.status !== "stopped");
   }, [answer, ended, server]);
-  return <div class="text" ref={host} />;
+  return <div class="text" ref={host} dir="auto" />;
 }
 
 /** A link to an article: in the reader, or, with a modifier key or from the context menu, as a page. */

@@ -4,7 +4,7 @@
 import { Emitter, type Handler } from "./events.ts";
 import type { Controller } from "./panel.tsx";
 import { fromAttributes, languageOf, merge, type Settings } from "./settings.ts";
-import { direction, stringsFor, type Strings } from "./strings.ts";
+import { direction, spoken, stringsFor, type Strings } from "./strings.ts";
 import { ICONS, LAUNCHER_CSS } from "./styles.ts";
 
 type Command = [name: string, ...rest: unknown[]];
@@ -103,8 +103,8 @@ export class RefdeskChat extends HTMLElement {
   /** Language, direction, theme and the launcher's label; called again whenever one of them may have changed. */
   dress(open = false, unread = false): void {
     const { theme, position, launcher } = this.settings;
-    this.lang = this.language;
-    this.dir = direction(this.language);
+    this.lang = spoken(this.language, this.settings.strings);
+    this.dir = direction(this.lang);
     if (!this.getAttribute("theme") || this.floating) this.setAttribute("theme", theme ?? "auto");
     if (this.floating) this.setAttribute("position", position ?? "end");
     if (!this.launcher) return;

@@ -228,6 +228,10 @@ const cs: Strings = {
 const BUILT_IN: Record<string, Strings> = { en, ru, cs };
 const RIGHT_TO_LEFT = /^(ar|arc|ckb|dv|fa|he|iw|ks|ps|sd|ug|ur|yi)\b/i;
 
+/** The language that the widget itself speaks: the page's, if there are texts in it. */
+export const spoken = (language: string, own: object = {}): string =>
+  Object.hasOwn(BUILT_IN, primary(language)) || Object.keys(own).length ? language : "en";
+
 export const primary = (language: string): string => language.toLowerCase().split(/[-_]/)[0] || "en";
 
 export const direction = (language: string): "rtl" | "ltr" => (RIGHT_TO_LEFT.test(language) ? "rtl" : "ltr");

@@ -37,14 +37,14 @@ dialog.panel{position:fixed;inset:auto;inset-block-end:calc(var(--refdesk-offset
 inline-size:min(var(--refdesk-width,410px),100vw - 40px);block-size:min(660px,100dvh - 112px);max-inline-size:none;max-block-size:none;z-index:var(--refdesk-z,2147483000);box-shadow:0 10px 44px #0004}
 :host([position=start]) dialog.panel{inset-inline:var(--refdesk-offset-x,20px) auto}
 dialog.panel[open]{display:flex;animation:rise .16s ease-out}
-@keyframes rise{from{opacity:0;transform:translateY(8px)}}
+@keyframes rise{from{transform:translateY(8px)}}
 dialog.panel::backdrop{background:none}
 section.panel{display:flex;block-size:100%;position:relative}
 h2,h3,h4,h5,h6,p,ul,ol,dl,dd,figure,blockquote,pre{margin:0}
-button,textarea{font:inherit;color:inherit;letter-spacing:inherit}
-button{border:0;background:none;border-radius:8px;padding:4px 8px;min-inline-size:32px;min-block-size:32px;cursor:pointer}
-button:hover{background:var(--surface)}
-button:disabled{cursor:default;opacity:.6}
+:where(.panel) button,textarea{font:inherit;color:inherit;letter-spacing:inherit}
+:where(.panel) button{border:0;background:none;border-radius:8px;padding:4px 8px;min-inline-size:32px;min-block-size:32px;cursor:pointer}
+:where(.panel) button:hover{background:var(--surface)}
+:where(.panel) button:disabled{cursor:default;opacity:.6}
 :focus-visible{outline:2px solid var(--link);outline-offset:1px}
 svg{inline-size:20px;block-size:20px;display:block;fill:none;stroke:currentColor;stroke-width:2;stroke-linecap:round;stroke-linejoin:round;margin:auto}
 [dir=rtl] .flip,:host([dir=rtl]) .flip{transform:scaleX(-1)}

@@ -22,9 +22,9 @@ export function Tip({ around, target }: { around: Surroundings; target: TipTarge
     const box = tip.current!;
     const panel = box.parentElement!.getBoundingClientRect();
     const at = link.getBoundingClientRect();
-    const below = at.bottom - panel.top;
-    const fits = below + box.offsetHeight < panel.height - 8;
-    box.style.top = `${fits ? below : Math.max(4, at.top - panel.top - box.offsetHeight)}px`;
+    // above rather than below: what stands below a chip are buttons
+    const above = at.top - panel.top - box.offsetHeight;
+    box.style.top = `${above > 4 ? above : at.bottom - panel.top}px`;
     box.style.left = `${Math.max(8, Math.min(at.left - panel.left, panel.width - box.offsetWidth - 12))}px`;
     link.setAttribute("aria-describedby", "refdesk-tip");
     return () => link.removeAttribute("aria-describedby");

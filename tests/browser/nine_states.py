@@ -1,0 +1,103 @@
+"""The nine states that a visitor can see, one after the other on one page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from help_stub import ARTICLE, CONFLICT, EVIDENCE, INSUFFICIENT, TAG, HelpStub, Problem, turn
+from playwright.sync_api import Page
+
+ARABIC = turn(
+    language="ar",
+    answer="افتح **الإعدادات** والصق عنوان البيانات ([SSO setup](/articles/sso-setup)). ثم اضغط `Save`.\n\n1. أولاً\n2. ثانياً",
+)
+RICH = turn(
+    answer="Open **Settings** and paste the metadata URL ([SSO setup](/articles/sso-setup)).\n\n"
+    "## Steps\n\n1. Open `Settings`\n2. Choose *Sign-in*\n\n| Plan | SSO |\n|---|---|\n| Scale | yes |\n\n"
+    "```\nhttps://idp.example.com/metadata\n```\n\n> Which plan you need is in [Plans](/articles/plans).",
+)
+
+
+ARABIC_STRINGS = {
+    "open": "افتح المساعدة",
+    "close": "أغلق المساعدة",
+    "ai": "أنت تتحدث مع مساعد آلي يجيب من مقالات المساعدة وقد يخطئ.",
+    "placeholder": "اطرح سؤالاً…",
+    "question": "سؤالك",
+    "send": "أرسل",
+    "sources": "المصادر",
+    "solved": "هل حلّ هذا المشكلة؟",
+    "back": "رجوع",
+}
+
+
+def arabic_head(stub: HelpStub) -> str:
+    """The texts of a language that is not built in, as a page gives them; no inline script, so any policy will do."""
+    text = f"window.refdeskSettings = {json.dumps({'strings': ARABIC_STRINGS})};"
+    stub.scripts["/settings.js"] = text
+    return '<script src="{src}/settings.js"></script>' + TAG
+
+
+def ask(page: Page, question: str) -> None:
+    page.get_by_role("textbox").last.fill(question)
+    page.keyboard.press("Enter")
+
+
+def settled(page: Page) -> None:
+    """Waits until what was just asked is on the page and no answer is running any more."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.locator('.answer[aria-busy="false"]').last.wait_for()
+    page.wait_for_function(
+        "() => [...document.querySelector('refdesk-chat').shadowRoot.querySelectorAll('.answer')]"
+        ".every((a) => a.getAttribute('aria-busy') === 'false')"
+    )
+
+
+def walk(page: Page, stub: HelpStub, *, rtl: bool = False) -> Iterator[str]:
+    """Yields the name of each state while the page is in it."""
+    answer = ARABIC if rtl else RICH
+    stub.answers |= {"answered": answer, "insufficient": INSUFFICIENT, "evidence": EVIDENCE, "conflict": CONFLICT}
+    stub.articles["sso-setup"] = ARTICLE
+    assert stub.settings is not None
+    stub.settings["contact"] = {"url": "https://example.com/contact", "mail": "help@example.com", "callback": ""}
+    step = {
+        "tool": "get_document",
+        "input": {},
+        "articles": [{"id": "sso-setup", "title": "SSO setup", "form": "full"}],
+    }
+    search = {"tool": "search", "input": {"query": "single sign-on"}, "articles": []}
+    stub.streams["running"] = [
+        ("step", search),
+        ("step", step),
+        ("delta", {"text": "Open **Settings** and paste"}),
+        ("hold", "run"),
+        ("done", None),
+    ]
+    page.locator(".launcher").wait_for()
+    yield "closed"
+    page.locator(".launcher").click()
+    page.locator(".starters button").wait_for()
+    yield "greeting"
+    ask(page, "running")
+    page.get_by_text("paste").wait_for()
+    yield "running"
+    stub.release("run")
+    settled(page)
+    for name in ("answered", "insufficient", "evidence", "conflict"):
+        page.locator(".bar button").nth(1).click()
+        page.locator(".intro").wait_for()
+        ask(page, name)
+        settled(page)
+        yield name
+        if name == "answered":
+            page.locator(".chip").first.click()
+            page.locator("mark").first.wait_for()
+            yield "reader"
+            page.keyboard.press("Escape")
+            page.locator(".cover").wait_for(state="detached")
+    page.locator(".bar button").nth(1).click()
+    stub.problems.append(("/v1/ask", Problem(429, "rate_limited", 40)))
+    ask(page, "error")
+    settled(page)
+    yield "error"
