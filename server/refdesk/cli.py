@@ -7,11 +7,14 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import uvloop
 
 from refdesk import __version__, commands
 from refdesk.errors import CorpusError, DataFolderError, RefdeskError, SettingError
+from refdesk.evaluation import commands as evaluation
+from refdesk.evaluation.prices import read_price
 from refdesk.serving import configure_logging, serve
 from refdesk.settings import SETTINGS, Settings, load, unknown_names
 from refdesk.terminal import Terminal
@@ -48,6 +51,18 @@ def build_parser() -> argparse.ArgumentParser:
     for made in (asking, searching):
         made.add_argument("question")
         made.add_argument("--json", action="store_true", help="print JSON instead of text")
+    evaluating = command("eval", "Measure retrieval, gate and answers on your own questions.", (*ASKING,))
+    evaluating.add_argument(
+        "questions", nargs="?", type=Path, help="JSON lines: question, articles, tag, language, roles"
+    )
+    evaluating.add_argument("--answer", action="store_true", help="let the model answer every question too")
+    evaluating.add_argument("--builtin", action="store_true", help="play the built-in scenarios instead")
+    evaluating.add_argument("--price", metavar="IN/OUT", help="US dollars per million tokens, for the cost of answers")
+    calibrating = command("calibrate", "Show what thresholds of the gate trade, and keep one.", READING)
+    calibrating.add_argument("questions", nargs="?", type=Path, help="as for eval; without: titles and headings")
+    calibrating.add_argument("--set", metavar="CHOICE", help="keep a threshold: best, default, or a number")
+    for made in (evaluating, calibrating):
+        made.add_argument("--json", action="store_true", help="print JSON instead of text")
     command("openapi", "Print the OpenAPI document.", ())
     return parser
 
@@ -60,6 +75,20 @@ def run_serve(settings: Settings, _: argparse.Namespace, terminal: Terminal) -> 
     return 0
 
 
+def run_eval(settings: Settings, args: argparse.Namespace, terminal: Terminal) -> int:
+    price = read_price(args.price) if args.price else None
+    if args.builtin:
+        return evaluation.run_builtin(settings, terminal, as_json=args.json)
+    if args.questions is None:
+        raise SettingError("QUESTIONS", "is missing: name a file of questions, or use --builtin")
+    options = evaluation.Options(own_data=bool(args.data), as_json=args.json, answers=args.answer, price=price)
+    return evaluation.run_eval(settings, terminal, args.questions, options)
+
+
+def run_calibrate(settings: Settings, args: argparse.Namespace, terminal: Terminal) -> int:
+    return evaluation.run_calibrate(settings, terminal, args.questions, choice=args.set, as_json=args.json)
+
+
 COMMANDS: dict[str, Callable[[Settings, argparse.Namespace, Terminal], int]] = {
     "serve": run_serve,
     "sync": lambda settings, args, terminal: commands.run_sync(settings, terminal, force=args.force),
@@ -68,6 +97,8 @@ COMMANDS: dict[str, Callable[[Settings, argparse.Namespace, Terminal], int]] = {
     "search": lambda settings, args, terminal: commands.run_search(
         settings, terminal, args.question, as_json=args.json, explain=args.explain
     ),
+    "eval": run_eval,
+    "calibrate": run_calibrate,
     "openapi": lambda _settings, _args, terminal: commands.run_openapi(terminal),
 }
 

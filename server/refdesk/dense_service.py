@@ -57,6 +57,7 @@ class DenseService:
 
     def refresh(self) -> None:
         """The generation has changed; the one before goes on serving whoever began with it."""
+        self._settled.clear()
         self._wanted.set()
 
     async def ready(self) -> None:
@@ -75,7 +76,8 @@ class DenseService:
                 self.state = {"status": "failed", "detail": str(failure)[:200]}
                 log.warning("dense retrieval is off", reason=str(failure)[:300])
                 asyncio.get_running_loop().call_later(RETRY_SECONDS, self._wanted.set)
-            self._settled.set()
+            if not self._wanted.is_set():  # else another generation came meanwhile
+                self._settled.set()
 
     async def _serve(self, snapshot: CorpusSnapshot) -> None:
         if snapshot.dense is not None:

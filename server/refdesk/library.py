@@ -23,8 +23,8 @@ from refdesk.corpus.sync import read_corpus
 from refdesk.dense_service import Backend, DenseService
 from refdesk.domain.articles import Article, Roles
 from refdesk.errors import CorpusError, MassDeletion, RequestError
-from refdesk.ports import Snapshot
 from refdesk.retrieval.generation import GenerationStore
+from refdesk.retrieval.search import CorpusSnapshot
 
 log = structlog.get_logger()
 
@@ -51,7 +51,7 @@ class Library:
         self._index: tuple[str, ArticleIndex] | None = None
         self._images_of = lru_cache(maxsize=20_000)(images_of)
 
-    def current(self) -> Snapshot:
+    def current(self) -> CorpusSnapshot:
         return self._generations.current()
 
     # --- reading the folder ---

@@ -29,6 +29,10 @@ class Terminal:
         """Output for other programs: exactly this and a line end."""
         self._raw.write(text + "\n")
 
+    def note(self, text: str) -> None:
+        """What a person wants to know and a program that reads the output does not."""
+        self._err.print(Text(CONTROL.sub("", text)))
+
     def warn(self, text: str) -> None:
         self._err.print(Text(f"warning: {CONTROL.sub('', text)}", style="yellow"))
 

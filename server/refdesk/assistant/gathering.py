@@ -10,6 +10,7 @@ from refdesk.assistant.followup import is_follow_up, own_words, search_queries
 from refdesk.assistant.history import history_messages, tokens_of
 from refdesk.assistant.kinds import classify
 from refdesk.assistant.packing import BUDGET_TOKENS, pack
+from refdesk.assistant.turn import Limits
 from refdesk.assistant.work import Ask, TurnWork
 from refdesk.domain.conversation import StoredTurn, Turn
 from refdesk.domain.gate import GateDecision, Question, decide
@@ -36,6 +37,17 @@ def locale_language(locale: str, languages: Sequence[str]) -> str | None:
 
 def settle_kind(turn: Turn) -> None:
     turn.kind = classify(turn.question, turn.language)
+
+
+def begin(
+    ask: Ask, turn: Turn, snapshot: Snapshot, earlier: Sequence[StoredTurn], limits: Limits
+) -> tuple[TurnWork, str | None]:
+    """What a turn works with, its language and kind settled, and the language that was recognised in the question.
+
+    Every turn begins here, and so does every question of an evaluation: they can never differ."""
+    recognised_language = settle_language(turn, ask, snapshot, earlier)
+    settle_kind(turn)
+    return TurnWork(ask, turn, snapshot, earlier, limits), recognised_language
 
 
 async def gather(work: TurnWork, recognised_language: str | None) -> GateDecision:
