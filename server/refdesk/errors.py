@@ -6,6 +6,7 @@ RefdeskError
 │   ├── MassDeletion        a sync would remove more than half of the articles
 │   └── FileWithheld        one file cannot be served: named in the report, the others are served
 ├── DataFolderError         the data folder is damaged or in use: exit 3
+│   └── FolderInUse         another process has it
 ├── DenseUnavailable        an encoder or the vector index does not work: lexical search goes on, `degraded`
 ├── StorageUnavailable      the database does not answer now: 503 with Retry-After
 ├── RequestError            what a client did; the API maps it to a problem (status, code)
@@ -42,6 +43,10 @@ class FileWithheld(CorpusError):
 
 
 class DataFolderError(RefdeskError):
+    pass
+
+
+class FolderInUse(DataFolderError):
     pass
 
 

@@ -58,7 +58,7 @@ from pathlib import Path
 from refdesk.adapters.sqlite_database import SqliteDatabase
 SqliteDatabase(Path({str(folder)!r}))
 """)
-    assert "DataFolderError" in done.stderr
+    assert "FolderInUse" in done.stderr
     assert "another Refdesk process is using it" in done.stderr
 
 

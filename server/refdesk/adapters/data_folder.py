@@ -7,7 +7,7 @@ import os
 import struct
 from pathlib import Path
 
-from refdesk.errors import DataFolderError
+from refdesk.errors import DataFolderError, FolderInUse
 
 DATABASE = "refdesk.db"
 LOCK = "refdesk.lock"
@@ -32,7 +32,7 @@ class FolderLock:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._file.close()
-            raise DataFolderError(
+            raise FolderInUse(
                 f"data folder {folder}: another Refdesk process is using it; stop that one, give this one another "
                 "folder, or share a PostgreSQL database (REFDESK_DATABASE_URL)"
             ) from error

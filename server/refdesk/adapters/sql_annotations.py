@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, exc, insert, select, text
+import msgspec
+from sqlalchemy import Connection, Row, bindparam, delete, exc, insert, select, text
 
 from refdesk.adapters.sql_tables import SafeText, UtcText, conversations, notes, tags, turns, verdicts
 from refdesk.domain.console import Annotations, Note, TurnVerdict
@@ -15,11 +17,11 @@ ADD_TAG = text(
     " ON CONFLICT (conversation_id, tag) DO NOTHING"
 ).bindparams(*SAFE, bindparam("conversation_id", type_=SafeText), bindparam("tag", type_=SafeText))
 SET_VERDICT = text(
-    "INSERT INTO verdicts (turn_id, verdict, author, created_at, note)"
-    " VALUES (:turn_id, :verdict, :author, :created_at, :note)"
+    "INSERT INTO verdicts (turn_id, verdict, author, created_at, note, articles)"
+    " VALUES (:turn_id, :verdict, :author, :created_at, :note, :articles)"
     " ON CONFLICT (turn_id) DO UPDATE SET verdict = excluded.verdict, author = excluded.author,"
-    " created_at = excluded.created_at, note = excluded.note"
-).bindparams(*SAFE, bindparam("turn_id", type_=SafeText), bindparam("note", type_=SafeText))
+    " created_at = excluded.created_at, note = excluded.note, articles = excluded.articles"
+).bindparams(*SAFE, *(bindparam(name, type_=SafeText) for name in ("turn_id", "note", "articles")))
 
 
 def of_conversation(connection: Connection, conversation_id: str) -> Annotations:
@@ -29,7 +31,7 @@ def of_conversation(connection: Connection, conversation_id: str) -> Annotations
     return Annotations(
         notes=tuple(Note(row.author, row.created_at, row.text) for row in connection.execute(noted)),
         tags=tuple(connection.execute(tagged).scalars()),
-        verdicts=tuple(TurnVerdict(**row) for row in connection.execute(judged).mappings()),
+        verdicts=tuple(as_verdict(row) for row in connection.execute(judged)),
     )
 
 
@@ -60,8 +62,13 @@ def is_there(connection: Connection, conversation_id: str) -> bool:
     return connection.execute(found).first() is not None
 
 
+def as_verdict(row: Row[*tuple[Any, ...]]) -> TurnVerdict:
+    articles = tuple(msgspec.json.decode(row.articles, type=list[str]))
+    return TurnVerdict(row.turn_id, row.verdict, row.author, row.created_at, row.note, articles)
+
+
 def set_verdict(connection: Connection, verdict: TurnVerdict) -> bool:
-    values = {name: getattr(verdict, name) for name in ("turn_id", "verdict", "author", "created_at", "note")}
+    values = {**msgspec.structs.asdict(verdict), "articles": msgspec.json.encode(verdict.articles).decode()}
     try:
         with connection.begin_nested():
             connection.execute(SET_VERDICT, values)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -88,10 +89,14 @@ def exported(connection: Connection, wanted: LogFilter, cursor: str | None, limi
         passing = passing.where(number > from_cursor(cursor))
     seqs = [row.seq for row in connection.execute(passing)]
     judged = PEOPLE.outerjoin(verdicts, verdicts.c.turn_id == turns.c.id)
-    chosen = select(*ENTRY, verdicts.c.verdict).select_from(judged).where(turns.c.seq.in_(seqs)).order_by(turns.c.seq)
+    chosen = select(*ENTRY, verdicts.c.verdict, verdicts.c.articles).select_from(judged).where(turns.c.seq.in_(seqs)).order_by(turns.c.seq)
     rows = connection.execute(chosen).all()
-    logged = (LoggedTurn(stored_turn(row), row.visitor_id, row.subject, row.verdict) for row in rows[:limit])
-    return TurnPage(turns=tuple(logged), next_cursor=to_cursor(rows[limit - 1].seq) if len(rows) > limit else None)
+    return TurnPage(turns=tuple(map(logged, rows[:limit])), next_cursor=to_cursor(rows[limit - 1].seq) if len(rows) > limit else None)
+
+
+def logged(row: Row[*tuple[Any, ...]]) -> LoggedTurn:
+    articles = tuple(msgspec.json.decode(row.articles, type=list[str])) if row.articles else ()
+    return LoggedTurn(stored_turn(row), row.visitor_id, row.subject, row.verdict, articles)
 
 
 def with_counts(connection: Connection, rows: Any) -> list[LogEntry]:

@@ -9,9 +9,17 @@ from pathlib import Path
 
 from refdesk.adapters.sql_database import Database
 from refdesk.adapters.sqlite_database import SqliteDatabase
-from refdesk.errors import SettingError
+from refdesk.errors import FolderInUse, SettingError
 
 SCHEMES = ("postgresql://", "postgres://")
+
+
+async def open_beside(folder: Path, url: str | None = None) -> Database:
+    """For a command that writes a row or two: also while a server has the data folder."""
+    try:
+        return await open_database(folder, url)
+    except FolderInUse:
+        return await asyncio.to_thread(SqliteDatabase, folder, beside=True)
 
 
 async def open_database(folder: Path, url: str | None = None) -> Database:

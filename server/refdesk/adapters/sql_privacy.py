@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, 
 from refdesk.adapters import sql_purge, sql_visitors
 from refdesk.adapters.sql_tables import conversations, turns, visitor_tokens, visitors
 from refdesk.adapters.sql_turns import delete_turns
-from refdesk.domain.console import Retention
+from refdesk.domain.console import STAFF_VISITOR, Retention
 from refdesk.domain.conversation import Conversation, Visitor
 
 GUARD = 5
@@ -96,6 +96,6 @@ def delete_leftovers(connection: Connection, since: str) -> None:
 
 def nothing_left(since: str) -> tuple[ColumnElement[bool], ...]:
     """The visitor that stands for a staff key stays, and so does one who has signed in since."""
-    token = visitor_tokens.c.visitor_id == visitors.c.id
-    recent = (visitor_tokens.c.created_at >= since) | visitor_tokens.c.roles.contains('"staff"')
-    return (~exists().where(conversations.c.visitor_id == visitors.c.id), ~exists().where(token, recent))
+    signed_in = exists().where(visitor_tokens.c.visitor_id == visitors.c.id, visitor_tokens.c.created_at >= since)
+    has_asked = exists().where(conversations.c.visitor_id == visitors.c.id)
+    return (~visitors.c.id.startswith(STAFF_VISITOR, autoescape=True), ~has_asked, ~signed_in)

@@ -189,6 +189,7 @@ verdicts = Table(
     Column("author", SafeText, nullable=False),
     Column("created_at", UtcText, nullable=False),
     Column("note", SafeText, nullable=False),
+    Column("articles", SafeText, nullable=False, server_default="[]"),
 )
 
 staff = Table(

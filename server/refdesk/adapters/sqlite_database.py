@@ -33,16 +33,18 @@ Waiting = tuple[Job[Any], asyncio.Future[Any]]
 
 
 class SqliteDatabase:
-    def __init__(self, folder: Path) -> None:
-        """Blocking; creates or migrates the database if need be. Raises DataFolderError."""
+    def __init__(self, folder: Path, *, beside: bool = False) -> None:
+        """Blocking; creates or migrates the database if need be. Raises DataFolderError.
+
+        `beside`: for a command that writes a row or two while a server has the folder; it never touches the log."""
         self.server_id = uuid.uuid4().hex
-        self._lock = FolderLock(folder)
+        self._lock = None if beside else FolderLock(folder)
         try:
             self._path = open_file(folder)
         except BaseException:
-            self._lock.release()
+            self._unlock()
             raise
-        self._writer = connect(self._path)
+        self._writer = connect(self._path, checkpoints=not beside)
         self._readers = connect(self._path, readers=READERS)
         self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
         self._thread = Thread(target=self._serve, name="sqlite-writer", daemon=True)
@@ -94,7 +96,11 @@ class SqliteDatabase:
         self._pool.shutdown()
         self._readers.dispose()
         self._writer.dispose()
-        self._lock.release()
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
 
     # --- reading ---
 

@@ -82,7 +82,7 @@ def verify(connection: Connection, path: Path) -> None:
         upgrade(connection)
 
 
-def connect(path: Path, *, readers: int = 0, journal: str = "WAL") -> Engine:
+def connect(path: Path, *, readers: int = 0, journal: str = "WAL", checkpoints: bool = True) -> Engine:
     """An engine of one writing connection, or of some that only read."""
 
     def creator() -> sqlite3.Connection:
@@ -92,6 +92,8 @@ def connect(path: Path, *, readers: int = 0, journal: str = "WAL") -> Engine:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute(f"PRAGMA journal_size_limit = {LOG_LIMIT}")
+        if not checkpoints:
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
         if readers:
             connection.execute("PRAGMA query_only = ON")
         return connection

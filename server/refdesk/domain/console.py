@@ -10,6 +10,8 @@ from refdesk.domain.conversation import Kind, Status, StoredTurn, Turn
 
 Verdict = Literal["right", "wrong_source", "wrong_answer", "should_have_answered"]
 StaffRole = Literal["agent", "admin"]
+STAFF_VISITOR = "v_staff_"
+"""How the ids of visitors begin who ask with a staff key; their turns are tests, never gaps."""
 
 
 class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +60,8 @@ class LoggedTurn(msgspec.Struct, frozen=True):
     visitor_id: str
     subject: str | None
     verdict: Verdict | None
+    articles: tuple[str, ...] = ()
+    """As in the verdict."""
 
 
 class TurnPage(msgspec.Struct, frozen=True):
@@ -77,6 +81,8 @@ class TurnVerdict(msgspec.Struct, frozen=True):
     author: str
     created_at: str
     note: str = ""
+    articles: tuple[str, ...] = ()
+    """Ids of those that answer the question, in the author's eyes."""
 
 
 class Annotations(msgspec.Struct, frozen=True):

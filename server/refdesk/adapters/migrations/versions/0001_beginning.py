@@ -133,6 +133,7 @@ def create_annotations() -> None:
         "verdicts",
         owned("turn_id", "turns.id", primary_key=True),
         *(text_column(name) for name in ("verdict", "author", "created_at", "note")),
+        sa.Column("articles", sa.Text, nullable=False, server_default="[]"),
     )
 
 
