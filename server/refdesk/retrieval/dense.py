@@ -90,13 +90,16 @@ def embedded_text(article: Article, passage: Passage) -> str:
 
 
 def vector_rows(snapshot: CorpusSnapshot) -> Iterator[VectorRow]:
-    """Everything that is to be embedded. A title's rows are those of all passages of its article."""
+    """Everything that is to be embedded. A title's rows are those of all passages of its article; where it has no
+    letter and so says nothing, the passages stand in for it."""
     for article, first in zip(snapshot.catalogue.all, snapshot.index.first_rows.tolist(), strict=True):
         part = part_of(article)
         for encoder in encoders_of(part.language):
             for row, passage in enumerate(article.passages, first):
-                yield VectorRow(part.collection(TEXT, encoder), encoder, row, embedded_text(article, passage))
-                yield VectorRow(part.collection(TITLE, encoder), encoder, row, article.title)
+                text = embedded_text(article, passage)
+                title = article.title if any(map(str.isalpha, article.title)) else text
+                yield VectorRow(part.collection(TEXT, encoder), encoder, row, text)
+                yield VectorRow(part.collection(TITLE, encoder), encoder, row, title)
 
 
 class DensePassages:

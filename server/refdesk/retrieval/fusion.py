@@ -9,7 +9,7 @@ import numpy as np
 
 from refdesk.retrieval.lexical import Ranking, Rows, Scores
 
-LEXICAL_WEIGHT = 2.0
+LEXICAL_WEIGHT = 3.0
 """Of the square of a passage's selfscore, against nearness scaled to 1: words that fit well decide, a few stray ones of
 an everyday question do not (decisions/dense-retrieval.md)."""
 SCALE = 60
