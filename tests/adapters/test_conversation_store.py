@@ -77,6 +77,12 @@ async def test_visitor_is_known_by_token_only(people: ConversationStore) -> None
     assert await people.visitor_by_token(b"") is None
 
 
+async def test_visitor_who_is_added_twice_at_once_is_one(people: ConversationStore) -> None:
+    again = (people.add_visitor(ANNA, b"a" * 32, NOON) for _ in range(5))
+    await asyncio.gather(*again)
+    assert await people.visitor_by_token(b"a" * 32) == ANNA
+
+
 async def test_turn_is_running_until_finished_and_then_as_finished(people: ConversationStore) -> None:
     await people.begin_turn(row("t_1", new=True))
     running = await people.turn("t_1", ANNA.id)

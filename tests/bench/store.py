@@ -97,7 +97,7 @@ async def fill(database: Database, count: int) -> None:
     store = SqlStore(database)
     for number in range(VISITORS):
         await store.add_visitor(Visitor(id=f"v_{number}", roles=("public",)), b"%032d" % number, moment(0))
-    step = 1000
+    step = 200
     for start in range(0, count, step):
         await database.write(lambda connection, start=start: put(connection, range(start, min(start + step, count))))
     for number in range(0, count, 37):

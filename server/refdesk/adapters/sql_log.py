@@ -89,9 +89,17 @@ def exported(connection: Connection, wanted: LogFilter, cursor: str | None, limi
         passing = passing.where(number > from_cursor(cursor))
     seqs = [row.seq for row in connection.execute(passing)]
     judged = PEOPLE.outerjoin(verdicts, verdicts.c.turn_id == turns.c.id)
-    chosen = select(*ENTRY, verdicts.c.verdict, verdicts.c.articles).select_from(judged).where(turns.c.seq.in_(seqs)).order_by(turns.c.seq)
+    chosen = (
+        select(*ENTRY, verdicts.c.verdict, verdicts.c.articles)
+        .select_from(judged)
+        .where(turns.c.seq.in_(seqs))
+        .order_by(turns.c.seq)
+    )
     rows = connection.execute(chosen).all()
-    return TurnPage(turns=tuple(map(logged, rows[:limit])), next_cursor=to_cursor(rows[limit - 1].seq) if len(rows) > limit else None)
+    return TurnPage(
+        turns=tuple(map(logged, rows[:limit])),
+        next_cursor=to_cursor(rows[limit - 1].seq) if len(rows) > limit else None,
+    )
 
 
 def logged(row: Row[*tuple[Any, ...]]) -> LoggedTurn:

@@ -47,6 +47,7 @@ CONVERSATION = select(conversations.c.visitor_id, conversations.c.created_at).wh
 ASKED = select(*STORED).select_from(BODIES).where(turns.c.conversation_id == bindparam("conversation"))
 ALL = ASKED.order_by(turns.c.seq)
 LAST = ASKED.order_by(turns.c.seq.desc()).limit(bindparam("last"))
+ADD_CONVERSATION, ADD_TURN, ADD_BODY = insert(conversations), insert(turns), insert(turn_bodies)
 FINISH = update(turns).where(turns.c.id == bindparam("turn_id")).returning(turns.c.seq)
 FINISH_BODY = update(turn_bodies).where(turn_bodies.c.seq == bindparam("of"))
 ADD_WORDS = {
@@ -122,7 +123,7 @@ def conflict(error: exc.IntegrityError) -> RequestError:
 
 def start_conversation(connection: Connection, row: TurnRow) -> None:
     values = {"id": row.conversation_id, "visitor_id": row.visitor_id, "created_at": row.created_at}
-    connection.execute(insert(conversations), values)
+    connection.execute(ADD_CONVERSATION, values)
 
 
 def check_conversation(connection: Connection, row: TurnRow) -> None:
@@ -144,8 +145,8 @@ def add_turn(connection: Connection, row: TurnRow, server_id: str) -> None:
         "grounded": False,
         "server_id": server_id,
     }
-    (seq,) = connection.execute(insert(turns), values).inserted_primary_key or (0,)
-    connection.execute(insert(turn_bodies), {"seq": seq, "turn": json_text(turn), "trail": "{}"})
+    (seq,) = connection.execute(ADD_TURN, values).inserted_primary_key or (0,)
+    connection.execute(ADD_BODY, {"seq": seq, "turn": json_text(turn), "trail": "{}"})
 
 
 def keep_key(connection: Connection, row: TurnRow, key: str, body_hash: str) -> None:

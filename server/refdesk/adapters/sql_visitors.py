@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import msgspec
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, LargeBinary, bindparam, select, text
 
-from refdesk.adapters.sql_tables import utc_text, visitor_tokens, visitors
+from refdesk.adapters.sql_tables import SafeText, UtcText, utc_text, visitor_tokens, visitors
 from refdesk.domain.conversation import Visitor
 
 BY_TOKEN = (
@@ -15,9 +15,26 @@ BY_TOKEN = (
 )
 
 
+ADD_VISITOR = text(
+    "INSERT INTO visitors (id, subject, created_at) VALUES (:id, :subject, :created_at) ON CONFLICT DO NOTHING"
+).bindparams(
+    bindparam("id", type_=SafeText), bindparam("subject", type_=SafeText), bindparam("created_at", type_=UtcText)
+)
+ADD_TOKEN = text(
+    "INSERT INTO visitor_tokens (hash, visitor_id, roles, created_at, expires_at)"
+    " VALUES (:hash, :visitor_id, :roles, :created_at, :expires_at) ON CONFLICT DO NOTHING"
+).bindparams(
+    bindparam("hash", type_=LargeBinary),
+    bindparam("visitor_id", type_=SafeText),
+    bindparam("created_at", type_=UtcText),
+    bindparam("expires_at", type_=UtcText),
+)
+
+
 def add(connection: Connection, visitor: Visitor, token_hash: bytes, created_at: str) -> None:
+    """Again does nothing: servers that start together each make sure of the visitor behind the staff key."""
     values = {"id": visitor.id, "subject": visitor.subject, "created_at": created_at}
-    connection.execute(insert(visitors), values)
+    connection.execute(ADD_VISITOR, values)
     add_token(connection, visitor, token_hash, created_at, None)
 
 
@@ -31,7 +48,7 @@ def add_token(
         "created_at": created_at,
         "expires_at": expires_at,
     }
-    connection.execute(insert(visitor_tokens), values)
+    connection.execute(ADD_TOKEN, values)
 
 
 def by_token(connection: Connection, token_hash: bytes, now: str | None) -> Visitor | None:

@@ -112,10 +112,11 @@ class SqliteDatabase:
 
     def _serve(self) -> None:
         last = False
-        while not last and (first := self._queue.get()) is not None:
-            batch, last = self._drain(first)
-            outcomes = self._commit([job for job, _ in batch])
-            deliver([(future, outcome) for (_, future), outcome in zip(batch, outcomes, strict=True)])
+        with self._writer.connect() as connection:
+            while not last and (first := self._queue.get()) is not None:
+                batch, last = self._drain(first)
+                outcomes = commit(connection, [job for job, _ in batch])
+                deliver([(future, outcome) for (_, future), outcome in zip(batch, outcomes, strict=True)])
 
     def _drain(self, first: Waiting) -> tuple[list[Waiting], bool]:
         """Whatever else waits now shares the commit. The second value: no more will come."""
@@ -126,21 +127,6 @@ class SqliteDatabase:
         except Empty:
             return batch, False
         return batch, True
-
-    def _commit(self, jobs: list[Job[Any]]) -> list[Outcome]:
-        """A fault in a shared transaction undoes it all, and each job is tried alone; one job's refusal undoes only it.
-        Where the transaction cannot begin (locked), all have waited long enough."""
-        try:
-            with mapped(), self._writer.connect() as connection, connection.begin():
-                if len(jobs) == 1:
-                    return [(True, jobs[0](connection))]
-                return [attempt(connection, job) for job in jobs]
-        except Locked as error:
-            return [(False, StorageUnavailable(str(error)))] * len(jobs)
-        except Exception as error:
-            if len(jobs) > 1:
-                return [outcome for job in jobs for outcome in self._commit([job])]
-            return [(False, error)]
 
     # --- forgetting ---
 
@@ -160,6 +146,22 @@ class SqliteDatabase:
             first = False
         await asyncio.get_running_loop().run_in_executor(self._pool, truncate_log, self._path)
         await self.write(partial(sql_purge.done, mark=mark))
+
+
+def commit(connection: Connection, jobs: list[Job[Any]]) -> list[Outcome]:
+    """A fault in a shared transaction undoes it all, and each job is tried alone; one job's refusal undoes only it.
+    Where the transaction cannot begin (locked), all have waited long enough."""
+    try:
+        with mapped(), connection.begin():
+            if len(jobs) == 1:
+                return [(True, jobs[0](connection))]
+            return [attempt(connection, job) for job in jobs]
+    except Locked as error:
+        return [(False, StorageUnavailable(str(error)))] * len(jobs)
+    except Exception as error:
+        if len(jobs) > 1:
+            return [outcome for job in jobs for outcome in commit(connection, [job])]
+        return [(False, error)]
 
 
 def attempt(connection: Connection, job: Job[Any]) -> Outcome:
