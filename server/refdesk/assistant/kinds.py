@@ -63,7 +63,7 @@ def _has_emoji(text: str) -> bool:
 
 
 def _is_address(question: str, classes: Sequence[Classes]) -> bool:
-    """"Hello Anna!": a greeting and one name."""
+    """ "Hello Anna!": a greeting and one name."""
     words = re.findall(r"\w+", question)
     if len(classes) != 2 or "greeting" not in classes[0] or classes[1]:
         return False
@@ -72,7 +72,7 @@ def _is_address(question: str, classes: Sequence[Classes]) -> bool:
 
 
 def _wants_person(present: Classes) -> bool:
-    """"Can I talk to a human?" is a matter for the articles; "am I talking to a human?" is not."""
+    """ "Can I talk to a human?" is a matter for the articles; "am I talking to a human?" is not."""
     return "identity_noun" in present and not present & {"being", "identity"} and bool(present & {"request", "able"})
 
 

@@ -1,4 +1,4 @@
-"""The words of `kinds.toml`, and how a short text reads by them: a list of word classes, or nothing if a word is unknown."""
+"""The words of `kinds.toml`, and how a short text reads by them: the classes of each word, none for an unknown one."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ _PHRASE = 6
 _UNKNOWN: Classes = frozenset()
 _WORD = re.compile(r"\w+")
 _STRETCHED = re.compile(r"(\w)\1{2,}")
+
 
 class Reading(msgspec.Struct, frozen=True):
     words: list[Classes]
@@ -122,7 +123,7 @@ def _read(words: Sequence[str], lexicon: Lexicon, apart: Classes) -> list[Classe
 
 
 def _without_reason(found: list[Classes]) -> list[Classes]:
-    """"Thanks for the quick reply": what one is thanked for is no question, whatever it is."""
+    """ "Thanks for the quick reply": what one is thanked for is no question, whatever it is."""
     for at in range(1, len(found)):
         if "reason" in found[at] and any("thanks" in classes for classes in found[max(0, at - 2) : at]):
             return found[:at] if len(found) - at - 1 <= THANKED_FOR else found
@@ -138,7 +139,7 @@ def _longest(words: Sequence[str], at: int, lexicon: Lexicon, apart: Classes) ->
 
 
 def _single(word: str, lexicon: Lexicon) -> Classes:
-    """A word that is not listed as it is: a listed beginning, letters held down ("hiiii"), or one slip of the finger."""
+    """A word not listed as it is: a listed beginning, letters held down ("hiiii"), or one slip of the finger."""
     for start, classes in lexicon.beginnings:
         if word.startswith(start) and len(word) <= len(start) + WILD_ENDING:
             return classes
