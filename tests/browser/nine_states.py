@@ -10,7 +10,8 @@ from playwright.sync_api import Page
 
 ARABIC = turn(
     language="ar",
-    answer="افتح **الإعدادات** والصق عنوان البيانات ([SSO setup](/articles/sso-setup)). ثم اضغط `Save`.\n\n1. أولاً\n2. ثانياً",
+    answer="افتح **الإعدادات** والصق عنوان البيانات ([SSO setup](/articles/sso-setup)). ثم اضغط `Save`.\n\n"
+    "1. أولاً\n2. ثانياً",
 )
 RICH = turn(
     answer="Open **Settings** and paste the metadata URL ([SSO setup](/articles/sso-setup)).\n\n"

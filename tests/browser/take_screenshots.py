@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from conftest import CHROMIUM, FLAGS
 from help_stub import TAG, HelpStub
 from nine_states import arabic_head, walk
 from playwright.sync_api import sync_playwright
+
+from conftest import CHROMIUM, FLAGS
 
 FOLDER = Path(__file__).parents[2] / "widget" / "screenshots"
 LOOKS: dict[str, dict[str, Any]] = {

@@ -129,7 +129,8 @@ def test_an_answer_that_was_replaced_shows_only_what_holds(page: Page, stub: Hel
 @pytest.mark.parametrize("fault", ["getter", "full", "damaged"])
 def test_storage_that_is_blocked_full_or_damaged(page: Page, stub: HelpStub, fault: str) -> None:
     scripts = {
-        "getter": "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError') }})",
+        "getter": "Object.defineProperty(window, 'localStorage',"
+        " {get() { throw new DOMException('no', 'SecurityError') }})",
         "full": "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') }",
         "damaged": f"localStorage.setItem('refdesk:{stub.url}:', '[1,{{')",
     }

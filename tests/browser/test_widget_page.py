@@ -13,7 +13,8 @@ STUB = "<script>window.Refdesk=window.Refdesk||function(){(Refdesk.q=Refdesk.q||
 HOSTILE_CSS = """<style>
   :root { font-size: 8px } * { letter-spacing: 4px !important; text-transform: uppercase !important }
   body > * { opacity: .5 !important; transform: scale(.5) !important } svg { display: none !important }
-  button, dialog, textarea { all: unset !important; display: none !important } refdesk-chat { display: none; color: red !important }
+  button, dialog, textarea { all: unset !important; display: none !important }
+  refdesk-chat { display: none; color: red !important }
   dialog { color: rgb(1, 2, 3) } h2 { font-size: 99px !important }
 </style>"""
 
@@ -95,7 +96,9 @@ def test_inline_elements_have_each_their_own_state(page: Page, stub: HelpStub) -
 def test_every_verb(page: Page, stub: HelpStub) -> None:
     page.goto(stub.page())
     launcher(page).wait_for()
-    names = "boot update shutdown ready show hide open close toggle ask stop retry reset openArticle identify setContext on".split()
+    names = (
+        "boot update shutdown ready show hide open close toggle ask stop retry reset openArticle identify setContext on"
+    ).split()
     assert page.evaluate("(names) => names.filter((n) => typeof Refdesk[n] !== 'function')", names) == []
     page.evaluate("Refdesk.hide()")
     expect(launcher(page)).to_be_hidden()
@@ -126,13 +129,10 @@ def test_every_verb(page: Page, stub: HelpStub) -> None:
 
 def test_the_page_sees_what_happens_and_may_prevent_it(page: Page, stub: HelpStub) -> None:
     stub.answers["none"] = turn(status="insufficient", sources=[], answer="No.")
-    head = (
-        STUB
-        + TAG
-        + "<script>window.seen=[];for (const n of ['ready','open','close','question','step','answer','refusal',"
-    )
+    head = STUB + TAG + "<script>window.seen=[];window.prevent='';"
+    head += "for (const n of ['ready','open','close','question','step','answer','refusal',"
     head += "'source-click','link-click','article-open','feedback','reset'])"
-    head += "document.addEventListener('refdesk:'+n,(e)=>{seen.push(n); if (window.prevent===n) e.preventDefault()})</script>"
+    head += "document.addEventListener('refdesk:'+n,(e)=>{seen.push(n); if (prevent===n) e.preventDefault()})</script>"
     page.goto(stub.page(head=head))
     launcher(page).click()
     ask(page, "q")
@@ -234,9 +234,11 @@ def test_nothing_of_the_widget_goes_out(page: Page, stub: HelpStub) -> None:
     body = "<button>b</button><input><p>p</p><h2>h</h2><dialog open>d</dialog>"
     page.goto(stub.page(body=body, head=""))
     snapshot = (
-        "() => ({styles: ['button','input','p','h2','dialog'].map((n) => [...getComputedStyle(document.querySelector('main '+n))]"
-        ".map((k) => getComputedStyle(document.querySelector('main '+n)).getPropertyValue(k)).join()),"
-        " sheets: document.styleSheets.length + document.adoptedStyleSheets.length, globals: Object.keys(window).sort()})"
+        "() => ({styles: ['button','input','p','h2','dialog']"
+        ".map((name) => getComputedStyle(document.querySelector('main ' + name)))"
+        ".map((style) => [...style].map((key) => style.getPropertyValue(key)).join()),"
+        " sheets: document.styleSheets.length + document.adoptedStyleSheets.length,"
+        " globals: Object.keys(window).sort()})"
     )
     before = page.evaluate(snapshot)
     page.add_script_tag(url=f"{stub.url}/widget/refdesk.js")

@@ -1,8 +1,9 @@
 // One question and what became of it, in every state it can have.
 
 import { useEffect, useState } from "preact/hooks";
-import type { Failure, Message } from "./chat.ts";
+import type { Message } from "./state.ts";
 import { answerForClipboard, copy, plain } from "./copying.ts";
+import type { Failure } from "./failures.ts";
 import { Person } from "./person.tsx";
 import { ArticleLink, IconButton, Text, type Surroundings } from "./parts.tsx";
 import { direction, fill, formatDate, languageName, plural, primary } from "./strings.ts";
@@ -209,17 +210,9 @@ function Sources({ around, turn }: { around: Surroundings; turn: Turn }) {
   );
 }
 
-const FAILURES: Record<Failure["kind"], "failed" | "unreachable" | "notAllowed" | "tooMany" | "tooLong"> = {
-  failed: "failed",
-  unreachable: "unreachable",
-  notAllowed: "notAllowed",
-  tooMany: "tooMany",
-  tooLong: "tooLong",
-};
-
 /** The sentence for a failure; what the status line says too. */
 export function failureText(failure: Failure, { strings, language, chat }: Surroundings, now: number): string {
-  const text = failure.kind === "unreachable" && !chat.state.online ? strings.offline : strings[FAILURES[failure.kind]];
+  const text = failure.kind === "unreachable" && !chat.state.online ? strings.offline : strings[failure.kind];
   const seconds = Math.ceil((failure.retryAt - now) / 1000);
   return seconds > 0 ? `${text} ${plural(strings.tryIn, seconds, language)}` : text;
 }

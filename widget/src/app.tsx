@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Exchange, announcement } from "./answer.tsx";
-import type { Message } from "./chat.ts";
+import type { Message } from "./state.ts";
 import { nearest } from "./highlight.ts";
 import type { Controller, Look } from "./panel.tsx";
 import { Icon, IconButton } from "./parts.tsx";

@@ -2,76 +2,19 @@
 
 import { Client, Refused } from "./client.ts";
 import type { EventName } from "./events.ts";
+import { failureOf, patience, pause } from "./failures.ts";
+import { newKey, Session } from "./session.ts";
 import type { ServerEvent } from "./sse.ts";
-import { Storage, type Remembered } from "./storage.ts";
+import type { Remembered, Storage } from "./storage.ts";
+import type { Message, Reading, State } from "./state.ts";
 import { shownSources, type Article, type Rating, type Step, type Turn } from "./wire.ts";
 
-export type FailureKind = "failed" | "unreachable" | "notAllowed" | "tooMany" | "tooLong";
-
-export interface Failure {
-  kind: FailureKind;
-  /** Milliseconds since the epoch from which on another try is worth it; 0: at once. */
-  retryAt: number;
-}
-
-export interface Message {
-  key: string;
-  turn: Turn;
-  steps: Step[];
-  phase: "waiting" | "answering" | "reconnecting" | "ended";
-  failure: Failure | null;
-  lastEvent: string;
-  /** Whether this page saw it end: only then is it announced. */
-  fresh: boolean;
-}
-
-export interface Reading {
-  id: string;
-  quotes: string[];
-  section: string;
-  article: Article | null;
-  missing: boolean;
-  from: Element | null;
-}
-
-export interface State {
-  open: boolean;
-  messages: Message[];
-  view: "chat" | "history";
-  reading: Reading | null;
-  unread: boolean;
-  online: boolean;
-}
-
-const TRIES = 6;
 const STOP_PATIENCE = 1500;
-
-const newKey = (): string => {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-};
-
-/** A stable name for who signed in: another person, or another set of roles, gets other conversations. */
-async function slotOf(identity: string): Promise<string> {
-  try {
-    const payload = identity.split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/");
-    const { sub, roles } = JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(payload), (c) => c.charCodeAt(0)))) as Record<string, unknown>;
-    const name = new TextEncoder().encode(JSON.stringify([sub, roles ?? []]));
-    if (!crypto.subtle) return newKey();
-    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", name));
-    return [...hash.slice(0, 12)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  } catch {
-    return newKey();
-  }
-}
 
 export class Chat {
   readonly state: State = { open: false, messages: [], view: "chat", reading: null, unread: false, online: navigator.onLine };
   private readonly listeners = new Set<() => void>();
-  private storage: Storage;
-  private identity: string | null = null;
-  private settling: Promise<void> = Promise.resolve();
-  private opening: Promise<string> | null = null;
+  private readonly session: Session;
   private control: AbortController | null = null;
   private painting = 0;
   private ended = false;
@@ -80,15 +23,19 @@ export class Chat {
 
   constructor(
     readonly client: Client,
-    private readonly slot: string,
+    slot: string,
     private readonly emit: (name: EventName, detail?: unknown) => boolean,
   ) {
-    this.storage = new Storage(slot);
+    this.session = new Session(client, slot);
     window.addEventListener("online", this.onLine);
     window.addEventListener("offline", this.onLine);
   }
 
   // --- what the view needs ---
+
+  private get storage(): Storage {
+    return this.session.storage;
+  }
 
   get busy(): boolean {
     return this.control !== null;
@@ -141,45 +88,12 @@ export class Chat {
     this.change({ view });
   }
 
-  // --- sessions ---
-
   /** Conversations of the visitor that the token vouches for; null: anonymous again. Rejects if the server refuses it. */
   async identify(identity: string | null): Promise<void> {
-    const settle = this.settling.then(() => this.changeIdentity(identity));
-    this.settling = settle.catch(() => undefined);
-    await settle;
-  }
-
-  private async changeIdentity(identity: string | null): Promise<void> {
-    const slot = identity ? `${this.slot}:${await slotOf(identity)}` : this.slot;
-    const storage = new Storage(slot);
-    if (identity && !storage.read().token) storage.write({ token: await this.client.openSession(identity) });
-    if (!identity && this.identity) this.storage.clear();
-    if (identity === this.identity) return;
-    this.abandon();
-    this.identity = identity;
-    this.storage = storage;
-    this.opening = null;
+    if (identity !== this.session.identity) this.abandon();
+    if (!(await this.session.identify(identity))) return;
     this.change({ messages: [], reading: null, view: "chat" });
     await this.restore();
-  }
-
-  private async session(): Promise<string> {
-    await this.settling;
-    const { token } = this.storage.read();
-    if (token) return token;
-    this.opening ??= this.client
-      .openSession(this.identity ?? undefined)
-      .then((fresh) => {
-        this.storage.write({ token: fresh });
-        return fresh;
-      })
-      .finally(() => (this.opening = null));
-    return this.opening;
-  }
-
-  private forgetSession(): void {
-    this.storage.write({ token: undefined, conversation: undefined, conversations: [] });
   }
 
   // --- conversations ---
@@ -206,7 +120,7 @@ export class Chat {
       }
     } catch (error) {
       if (!(error instanceof Refused)) return;
-      if (error.status === 401) this.forgetSession();
+      if (error.status === 401) this.session.forget();
       else if (error.status === 404) this.forget(id);
     }
   }
@@ -331,7 +245,7 @@ export class Chat {
           this.beginAnew(message);
           continue;
         }
-        const wait = this.patience(error, attempt);
+        const wait = patience(error, attempt);
         if (wait === null) return this.fail(message, error);
         message.phase = "reconnecting";
         this.paint();
@@ -342,7 +256,7 @@ export class Chat {
   }
 
   private async events(message: Message, key: string, signal: AbortSignal): Promise<AsyncGenerator<ServerEvent>> {
-    const token = await this.session();
+    const token = await this.session.token();
     if (message.turn.id) return this.client.follow(message.turn.id, token, message.lastEvent, signal);
     const page = {
       url: (this.context.url ?? location.origin + location.pathname).slice(0, 2000),
@@ -359,20 +273,9 @@ export class Chat {
 
   /** The session or the conversation is gone: what can be asked again is, in a conversation of its own. */
   private beginAnew(message: Message): void {
-    this.forgetSession();
+    this.session.forget();
     Object.assign(message, this.message({ question: message.turn.question }), { key: message.key });
     this.change({ messages: [message] });
-  }
-
-  /** Milliseconds until the next try; null: no try would help. */
-  private patience(error: unknown, attempt: number): number | null {
-    if (attempt >= TRIES) return null;
-    const backoff = Math.min(8000, 400 * 2 ** attempt);
-    if (!(error instanceof Refused)) return backoff;
-    if (error.status === 409 || error.status === 503) {
-      return error.retryAfter > 20 ? null : Math.max(error.retryAfter * 1000, backoff);
-    }
-    return error.status >= 500 ? backoff : null;
   }
 
   private take(message: Message, event: ServerEvent): void {
@@ -424,8 +327,7 @@ export class Chat {
   private fail(message: Message, error: unknown): void {
     message.phase = "ended";
     message.turn.status = "failed";
-    message.failure = { kind: failureKind(error), retryAt: 0 };
-    if (error instanceof Refused && error.retryAfter) message.failure.retryAt = Date.now() + error.retryAfter * 1000;
+    message.failure = failureOf(error);
   }
 
   private conclude(message: Message): void {
@@ -447,7 +349,7 @@ export class Chat {
     message.turn.feedback = { rating, comment };
     this.paint();
     try {
-      await this.client.rate(message.turn.id, await this.session(), rating, comment);
+      await this.client.rate(message.turn.id, await this.session.token(), rating, comment);
     } catch {
       message.turn.feedback = before;
       this.paint();
@@ -497,26 +399,4 @@ function parse(data: string): Record<string, unknown> | null {
   } catch {
     return null;
   }
-}
-
-function failureKind(error: unknown): FailureKind {
-  if (!(error instanceof Refused)) return "unreachable";
-  if (error.code === "origin_not_allowed" || error.status === 403) return "notAllowed";
-  if (error.code === "question_too_long" || error.status === 413) return "tooLong";
-  return error.status === 429 || error.status === 409 || (error.status === 503 && error.retryAfter > 0) ? "tooMany" : "failed";
-}
-
-/** Waits, but no longer than until the network is back or the visitor stops. */
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      window.removeEventListener("online", end);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, milliseconds);
-    window.addEventListener("online", end);
-    signal.addEventListener("abort", end);
-  });
 }

@@ -1,8 +1,8 @@
 // The server's sanitised HTML of an article, as DOM, without an HTML sink (Trusted Types would refuse one).
 // The serialised form is regular: quoted attributes, escaped text. What is not on the lists below is dropped or unwrapped.
 
+import { decodeEntities } from "./inline.ts";
 import { setTarget, type LinkRule } from "./markdown.ts";
-import { decodeEntities } from "./parse.ts";
 import { safeUrl } from "./urls.ts";
 
 const TAG = /<(\/?)([a-z][a-z0-9]*)((?:\s+[a-z][\w:-]*(?:=(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?)*)\s*\/?>|<!--[^]*?-->/gi;

@@ -1,9 +1,9 @@
 // Renders a growing Markdown text: finished blocks keep their nodes, so selection, focus and scroll position survive;
 // only the block at the end changes, and it changes in place.
 
+import { parseBlocks } from "./blocks.ts";
 import { heal } from "./heal.ts";
 import type { Builder } from "./markdown.ts";
-import { parseBlocks } from "./parse.ts";
 
 interface Shown {
   raw: string;

@@ -1,7 +1,8 @@
 // Markdown to DOM without an HTML sink: each piece becomes an element of a short list. Raw HTML is text, an image is its
 // description, and an address that is not allowed leaves its label.
 
-import { parseBlocks, parseInline, type Block, type Inline } from "./parse.ts";
+import { parseBlocks, type Block } from "./blocks.ts";
+import { parseInline, type Inline } from "./inline.ts";
 
 /** Decides about a link: the anchor's address and, for a citation, the article; null leaves the label. */
 export type LinkRule = (href: string) => { href: string; article?: string | undefined } | null;

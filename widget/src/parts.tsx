@@ -2,7 +2,8 @@
 
 import type { ComponentChildren, ComponentProps } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Chat, Message } from "./chat.ts";
+import type { Chat } from "./chat.ts";
+import type { Message } from "./state.ts";
 import { LiveMarkdown } from "./live.ts";
 import { Builder } from "./markdown.ts";
 import type { Strings } from "./strings.ts";

@@ -1,7 +1,7 @@
 // The reader: an article beside its conversation, open at the quoted place.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Reading } from "./chat.ts";
+import type { Reading } from "./state.ts";
 import { highlight } from "./highlight.ts";
 import { htmlToDom } from "./html.ts";
 import { Builder, type LinkRule } from "./markdown.ts";

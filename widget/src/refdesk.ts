@@ -69,7 +69,10 @@ export class RefdeskChat extends HTMLElement {
       void this.load();
     } else if (!this.launcher) {
       this.addLauncher();
-      if (wasOpen(this.storageKey)) void this.load();
+      // storage is slow to open for the first time: not while the page is being built
+      whenIdle(() => {
+        if (!this.ended && wasOpen(this.storageKey)) void this.load();
+      });
     }
     this.dress();
     this.controller?.attached();
@@ -102,13 +105,15 @@ export class RefdeskChat extends HTMLElement {
 
   /** Language, direction, theme and the launcher's label; called again whenever one of them may have changed. */
   dress(open = false, unread = false): void {
-    const { theme, position, launcher } = this.settings;
-    this.lang = spoken(this.language, this.settings.strings);
+    const { settings } = this;
+    const { theme, position, launcher } = settings;
+    const language = languageOf(settings);
+    this.lang = spoken(language, settings.strings);
     this.dir = direction(this.lang);
     if (!this.getAttribute("theme") || this.floating) this.setAttribute("theme", theme ?? "auto");
     if (this.floating) this.setAttribute("position", position ?? "end");
     if (!this.launcher) return;
-    const { strings } = this;
+    const strings = stringsFor(language, settings.strings);
     this.launcher.setAttribute("aria-label", open ? strings.close : unread ? `${strings.open}: ${strings.unread}` : strings.open);
     this.launcher.setAttribute("aria-expanded", String(open));
     this.launcher.classList.toggle("unread", unread && !open);
@@ -194,6 +199,11 @@ export class RefdeskChat extends HTMLElement {
     controller.shutdown();
     this.remove();
   }
+}
+
+function whenIdle(then: () => void): void {
+  if ("requestIdleCallback" in window) requestIdleCallback(then, { timeout: 500 });
+  else setTimeout(then, 100);
 }
 
 /** Whether the panel was open on the page before: then it is evaluated at once. */

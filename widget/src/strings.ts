@@ -238,8 +238,9 @@ export const direction = (language: string): "rtl" | "ltr" => (RIGHT_TO_LEFT.tes
 
 /** The texts of a language: the built-in ones (English where there are none), then the page's own. */
 export function stringsFor(language: string, own: Partial<Strings> = {}): Strings {
+  const texts = BUILT_IN[primary(language)] ?? en;
   const given = Object.entries(own).filter(([, text]) => typeof text === "string" && text.trim());
-  return { ...(BUILT_IN[primary(language)] ?? en), ...Object.fromEntries(given) };
+  return given.length ? { ...texts, ...Object.fromEntries(given) } : texts;
 }
 
 export const fill = (text: string, value: string): string => text.replace("{0}", () => value);

@@ -4,7 +4,8 @@ import { micromark } from "micromark";
 import { gfmStrikethrough, gfmStrikethroughHtml } from "micromark-extension-gfm-strikethrough";
 import { gfmTable, gfmTableHtml } from "micromark-extension-gfm-table";
 import { Builder } from "../src/markdown.ts";
-import { decodeEntities, parseBlocks, parseInline, type Block, type Inline } from "../src/parse.ts";
+import { parseBlocks, type Block } from "../src/blocks.ts";
+import { parseInline, decodeEntities, type Inline } from "../src/inline.ts";
 import { useDom } from "./dom.ts";
 
 useDom();

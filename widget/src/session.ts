@@ -1,0 +1,75 @@
+// Who is asking: the session token, kept apart for the anonymous visitor and for each person who signs in.
+
+import type { Client } from "./client.ts";
+import { Storage } from "./storage.ts";
+
+export const newKey = (): string => {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+};
+
+/** A stable name for who signed in: another person, or another set of roles, gets other conversations. */
+async function slotOf(identity: string): Promise<string> {
+  try {
+    const payload = identity.split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/");
+    const { sub, roles } = JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(payload), (c) => c.charCodeAt(0)))) as Record<string, unknown>;
+    const name = new TextEncoder().encode(JSON.stringify([sub, roles ?? []]));
+    if (!crypto.subtle) return newKey();
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", name));
+    return [...hash.slice(0, 12)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  } catch {
+    return newKey();
+  }
+}
+
+export class Session {
+  storage: Storage;
+  identity: string | null = null;
+  private settling: Promise<unknown> = Promise.resolve();
+  private opening: Promise<string> | null = null;
+
+  constructor(
+    private readonly client: Client,
+    private readonly slot: string,
+  ) {
+    this.storage = new Storage(slot);
+  }
+
+  /** Changes over to whom the token vouches for; null: anonymous again, and nothing of the person stays. Resolves to
+   * whether it is somebody else now; rejects if the server refuses the token. */
+  identify(identity: string | null): Promise<boolean> {
+    const change = this.settling.then(() => this.changeTo(identity));
+    this.settling = change.catch(() => undefined);
+    return change;
+  }
+
+  private async changeTo(identity: string | null): Promise<boolean> {
+    const storage = new Storage(identity ? `${this.slot}:${await slotOf(identity)}` : this.slot);
+    if (identity && !storage.read().token) storage.write({ token: await this.client.openSession(identity) });
+    if (!identity && this.identity) this.storage.clear();
+    if (identity === this.identity) return false;
+    this.identity = identity;
+    this.storage = storage;
+    this.opening = null;
+    return true;
+  }
+
+  /** The token, of a session that is opened now if there is none yet. */
+  async token(): Promise<string> {
+    await this.settling;
+    const { token } = this.storage.read();
+    if (token) return token;
+    this.opening ??= this.client
+      .openSession(this.identity ?? undefined)
+      .then((fresh) => {
+        this.storage.write({ token: fresh });
+        return fresh;
+      })
+      .finally(() => (this.opening = null));
+    return this.opening;
+  }
+
+  forget(): void {
+    this.storage.write({ token: undefined, conversation: undefined, conversations: [] });
+  }
+}
