@@ -72,9 +72,10 @@ class DenseService:
             self._settled.clear()
             try:
                 await self._serve(self._current())
-            except DenseUnavailable as failure:
-                self.state = {"status": "failed", "detail": str(failure)[:200]}
-                log.warning("dense retrieval is off", reason=str(failure)[:300])
+            except Exception as failure:  # whatever ails it, words go on serving and it is tried again
+                known = isinstance(failure, DenseUnavailable)
+                self.state = {"status": "failed", "detail": str(failure)[:200] if known else type(failure).__name__}
+                log.warning("dense retrieval is off", reason=str(failure)[:300], exc_info=None if known else failure)
                 asyncio.get_running_loop().call_later(RETRY_SECONDS, self._wanted.set)
             if not self._wanted.is_set():  # else another generation came meanwhile
                 self._settled.set()
@@ -85,21 +86,29 @@ class DenseService:
             return
         backend = await self._loaded()
         name = snapshot.generation
-        if not backend.has(name):
+        if backend.has(name):
+            try:
+                snapshot.dense = await asyncio.to_thread(self._opened, backend, snapshot)
+            except Exception as failure:  # damaged, or made by another version of this program
+                log.warning("vectors are built anew", generation=name, reason=str(failure)[:300])
+                backend.discard(name)
+        if snapshot.dense is None:
             await backend.build(name, vector_rows(snapshot), self._progress)
-        try:
-            vectors = await asyncio.to_thread(backend.open, name)
-        except DenseUnavailable:
-            backend.discard(name)
-            await backend.build(name, vector_rows(snapshot), self._progress)
-            vectors = await asyncio.to_thread(backend.open, name)
-        snapshot.dense = await asyncio.to_thread(self._calibrated, backend, vectors, snapshot)
+            snapshot.dense = await asyncio.to_thread(self._opened, backend, snapshot)
         self.state = {"status": "ready"}
         log.info("dense retrieval serves", generation=name)
         backend.sweep(keep=name)
 
-    def _calibrated(self, backend: Backend, vectors: VectorIndex, snapshot: CorpusSnapshot) -> DensePassages:
+    def _opened(self, backend: Backend, snapshot: CorpusSnapshot) -> DensePassages:
         """With the yardstick of the gate, measured once for a generation: 5 to 10 ms for each off-topic question."""
+        vectors = backend.open(snapshot.generation)
+        try:
+            return self._calibrated(backend, vectors, snapshot)
+        except BaseException:
+            vectors.close()
+            raise
+
+    def _calibrated(self, backend: Backend, vectors: VectorIndex, snapshot: CorpusSnapshot) -> DensePassages:
         kept = backend.note(snapshot.generation)
         baselines = msgspec.json.decode(kept, type=Baselines) if kept else None
         dense = DensePassages(vectors, self._embedders, snapshot, baselines)
