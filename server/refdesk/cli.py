@@ -47,7 +47,10 @@ def build_parser() -> argparse.ArgumentParser:
     command("check", "Report what is wrong with the corpus, changing nothing.", ("corpus",))
     asking = command("ask", "Ask a question and print the turn.", ASKING)
     searching = command("search", "Print the passages that a search finds.", READING)
-    searching.add_argument("--explain", action="store_true", help="print the figures behind the order")
+    searching.add_argument(
+        "--explain", action="store_true", help="print the figures behind the order and the gate's word"
+    )
+    searching.add_argument("--words", action="store_true", help="search by words only, without waiting for vectors")
     for made in (asking, searching):
         made.add_argument("question")
         made.add_argument("--json", action="store_true", help="print JSON instead of text")
@@ -95,7 +98,7 @@ COMMANDS: dict[str, Callable[[Settings, argparse.Namespace, Terminal], int]] = {
     "check": lambda settings, _, terminal: commands.run_check(settings, terminal),
     "ask": lambda settings, args, terminal: commands.run_ask(settings, terminal, args.question, as_json=args.json),
     "search": lambda settings, args, terminal: commands.run_search(
-        settings, terminal, args.question, as_json=args.json, explain=args.explain
+        settings, terminal, args.question, as_json=args.json, explain=args.explain, words=args.words
     ),
     "eval": run_eval,
     "calibrate": run_calibrate,

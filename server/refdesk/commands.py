@@ -10,15 +10,18 @@ from typing import Any
 import msgspec
 
 from refdesk.api.routes import openapi_text
-from refdesk.app import Parts, assistant_of, close_parts, open_parts
+from refdesk.app import Parts, assistant_of, close_parts, dense_backend, open_parts
 from refdesk.assistant.work import Ask
 from refdesk.corpus.check import check_corpus
 from refdesk.corpus.report import SyncReport
 from refdesk.corpus.sync import read_corpus
 from refdesk.domain.articles import ANONYMOUS, PUBLIC
 from refdesk.domain.conversation import Turn, Visitor
+from refdesk.evaluation.measuring import opened
+from refdesk.evaluation.preparing import vectors
+from refdesk.evaluation.questions import Question
 from refdesk.library import Library
-from refdesk.ports import Hit
+from refdesk.ports import Hit, SearchResult
 from refdesk.settings import Settings
 from refdesk.terminal import Terminal
 
@@ -61,37 +64,64 @@ def run_check(settings: Settings, terminal: Terminal) -> int:
     return 1 if findings else 0
 
 
-def run_search(settings: Settings, terminal: Terminal, query: str, *, as_json: bool, explain: bool) -> int:
-    result = asyncio.run(searched(settings, terminal, query))
+class Searched(msgspec.Struct, frozen=True):
+    result: SearchResult
+    scores: tuple[float, ...]
+    """What the gate makes of each hit's signals."""
+    threshold: float
+    verdict: str
+    """Of the gate, were this the first question of a conversation."""
+
+
+def run_search(
+    settings: Settings, terminal: Terminal, query: str, *, as_json: bool, explain: bool, words: bool = False
+) -> int:
+    """`words`: without the vectors, which are built first where they are missing."""
+    done = asyncio.run(searched(settings, terminal, query, words=words))
+    result = done.result
     if as_json:
-        rows = [found(hit, explain=explain) for hit in result.hits]
-        terminal.data(msgspec.json.encode({"searched": result.searched, "passages": rows}).decode())
+        rows = [found(hit, score if explain else None) for hit, score in zip(result.hits, done.scores, strict=True)]
+        gate = {"gate": {"threshold": done.threshold, "verdict": done.verdict}} if explain else {}
+        terminal.data(msgspec.json.encode({"searched": result.searched, **gate, "passages": rows}).decode())
         return 0
     if not result.hits:
         terminal.line("Nothing found.")
     if len(result.searched) > 1:
         terminal.line(f"Searched: {' · '.join(result.searched)}")
-    for number, hit in enumerate(result.hits, 1):
+    for number, (hit, score) in enumerate(zip(result.hits, done.scores, strict=True), 1):
         section = f" › {hit.passage.section}" if hit.passage.section else ""
         terminal.line(f"{number}. {hit.article.title}{section}", "bold")
         terminal.line(f"   {hit.article.url or hit.article.id}", "cyan")
         terminal.line(f"   {' '.join(hit.text.split())[:300]}")
         if explain:
             figures = "  ".join(f"{name} {value:.3f}" for name, value in hit.signals.items())
-            terminal.line(f"   score {hit.score:.3f}  {figures}", "dim")
+            terminal.line(f"   score {hit.score:.3f}  evidence {score:.3f}  {figures}", "dim")
+    if explain:
+        query_figures = "  ".join(f"{name} {value:.3f}" for name, value in result.signals.items())
+        terminal.line(f"The question itself: {query_figures}", "dim")
+        terminal.line(f"Gate: {done.verdict} (threshold {done.threshold:.3f})", "bold")
     return 0
 
 
-def found(hit: Hit, *, explain: bool) -> dict[str, Any]:
+def found(hit: Hit, evidence: float | None) -> dict[str, Any]:
+    """`evidence` None: unexplained."""
     row = {"id": hit.article.id, "title": hit.article.title, "url": hit.article.url, "section": hit.passage.section}
-    return {**row, "text": hit.text, **({"score": hit.score, "signals": hit.signals} if explain else {})}
+    explained = {"score": hit.score, "evidence_score": evidence, "signals": hit.signals}
+    return {**row, "text": hit.text, **({} if evidence is None else explained)}
 
 
-async def searched(settings: Settings, terminal: Terminal, query: str) -> Any:
-    library = Library(settings.corpus, settings.data, progress=terminal.progress)
+async def searched(settings: Settings, terminal: Terminal, query: str, *, words: bool = False) -> Searched:
+    backend = None if words else dense_backend(settings)
+    library = Library(settings.corpus, settings.data, settings.public_url, terminal.progress, backend)
     await library.open()
     try:
-        return await library.current().search(query, ANONYMOUS)
+        await vectors(library, terminal)
+        snapshot = library.current()
+        result = await snapshot.search(query, ANONYMOUS)
+        scores = tuple(snapshot.evidence_score({**result.signals, **hit.signals}) for hit in result.hits)
+        start = await opened(Question(query), snapshot)
+        verdict = "lets it through" if start.decision.passes else f"refuses ({start.decision.reason})"
+        return Searched(result, scores, snapshot.threshold, verdict if start.judged else "does not judge it")
     finally:
         await library.close()
 

@@ -25,6 +25,7 @@ from refdesk.domain.articles import Article, Roles
 from refdesk.errors import CorpusError, MassDeletion, RequestError
 from refdesk.retrieval.generation import GenerationStore
 from refdesk.retrieval.search import CorpusSnapshot
+from refdesk.threshold import own_threshold
 
 log = structlog.get_logger()
 
@@ -43,7 +44,7 @@ class Library:
         backend: Callable[[], Backend] | None = None,
     ) -> None:
         """`backend` None: words only."""
-        self._corpus, self._progress = corpus, progress
+        self._corpus, self._data, self._progress = corpus, data, progress
         self._generations = GenerationStore(data, public_url)
         self.dense = DenseService(backend, self._generations.current) if backend else None
         self._report: dict[str, Any] | None = None
@@ -131,7 +132,8 @@ class Library:
             return {"corpus": "unavailable", "index": "unavailable"}
         dense = self.dense.state if self.dense is not None else {"status": "off"}
         articles = len(snapshot.catalogue.all)
-        return {"corpus": "ok", "index": snapshot.generation, "articles": articles, "dense": dense}
+        gate = {"threshold": snapshot.threshold, "own": msgspec.to_builtins(own_threshold(self._data))}
+        return {"corpus": "ok", "index": snapshot.generation, "articles": articles, "dense": dense, "gate": gate}
 
     # --- what pages show ---
 

@@ -126,6 +126,9 @@ async def _calibrate(
     settings: Settings, terminal: Terminal, file: Path | None, *, choice: str | None, as_json: bool
 ) -> None:
     read = read_questions(file) if file else None
+    if read is None and choice == "best":
+        remedy = "name a file of them, or a threshold of your own choice"
+        raise SettingError("--set", f"best needs questions of visitors, for titles are found more easily; {remedy}")
     async with prepared(settings, terminal) as parts:
         snapshot = parts.library.current()
         in_force = snapshot.threshold
@@ -167,6 +170,9 @@ def _print_trades(asked: Sequence[Asked], in_force: float, best: float, terminal
     terminal.line(f"{right} answerable questions, {len(asked) - right} unanswerable ones", "bold")
     if own:
         terminal.line("Asked: titles and headings, each hidden from its article; the built-in off-topic questions.")
+        terminal.line(
+            "Titles are found more easily than what visitors ask: choose a threshold well below what they allow."
+        )
     terminal.line(
         "Evidence is counted against what off-topic questions reach in this help centre, measured at every sync."
     )
