@@ -15,19 +15,21 @@ import structlog
 from litestar import Litestar
 from litestar.types import ASGIApp
 
+from refdesk.adapters.sql_console import SqlConsole
 from refdesk.adapters.sql_open import open_database
 from refdesk.adapters.sql_store import SqlStore
-from refdesk.api.auth import ensure_staff_visitor
+from refdesk.api.background import background
 from refdesk.api.browsers import BrowserGate
 from refdesk.api.limits import Limiter
+from refdesk.api.passwords import Passwords
 from refdesk.api.problems import JsonRequest, handle
 from refdesk.api.routes import HANDLERS
 from refdesk.api.services import Services
 from refdesk.assistant.asking import Assistant
 from refdesk.assistant.runs import TurnRuns
 from refdesk.assistant.turn import Limits
-from refdesk.errors import ModelFailure
 from refdesk.dense_service import Backend
+from refdesk.errors import ModelFailure, StorageUnavailable
 from refdesk.library import Library, Progress
 from refdesk.ports import ChatModel, ModelEvent, ModelRequest
 from refdesk.settings import Settings
@@ -92,6 +94,7 @@ class Parts(msgspec.Struct, kw_only=True):
     settings: Settings
     clock: SystemClock
     store: SqlStore
+    console: SqlConsole
     library: Library
     model: LateModel | None
     runs: TurnRuns
@@ -101,24 +104,50 @@ async def open_parts(
     settings: Settings, progress: Progress | None = None, *, database_folder: Path | None = None
 ) -> Parts:
     """Raises CorpusError, DataFolderError, SettingError: what must stop a start, before a port is open."""
-    library = Library(settings.corpus, settings.data, settings.public_url, progress, dense_backend(settings))
+    library = Library(
+        settings.corpus,
+        settings.data,
+        settings.public_url,
+        progress,
+        dense_backend(settings) if settings.dense else None,
+    )
     await asyncio.to_thread(library.check_folder)
-    store = SqlStore(await open_database(database_folder or settings.data))
+    url = None if database_folder else settings.database_url
+    database = await open_database(database_folder or settings.data, url)
+    store, console = SqlStore(database), SqlConsole(database)
     try:
         await library.open()
-        await store.interrupt_running()
+        await interrupt_running(store)
     except BaseException:
         await store.close()
         raise
     model = LateModel(settings) if settings.anthropic_api_key else None
-    return Parts(settings=settings, clock=SystemClock(), store=store, library=library, model=model, runs=TurnRuns())
+    return Parts(
+        settings=settings,
+        clock=SystemClock(),
+        store=store,
+        console=console,
+        library=library,
+        model=model,
+        runs=TurnRuns(),
+    )
+
+
+async def interrupt_running(store: SqlStore) -> None:
+    """A database server that is down stops no start: the port opens, /health/ready says so, and it may come up."""
+    try:
+        await store.interrupt_running()
+    except StorageUnavailable as error:
+        log.warning("database does not answer yet", error=str(error))
 
 
 def dense_backend(settings: Settings) -> Callable[[], Backend]:
     """Chroma and onnxruntime take seconds to import: the returned function is called once a port is open."""
 
     def load() -> Backend:
-        backend: Backend = importlib.import_module("refdesk.adapters.dense_backend").DenseBackend(settings.data)
+        backend: Backend = importlib.import_module("refdesk.adapters.dense_backend").DenseBackend(
+            settings.data, settings.encoders
+        )
         return backend
 
     return load
@@ -141,6 +170,7 @@ def assistant_of(parts: Parts) -> Assistant:
         clock=parts.clock,
         limits=Limits(seconds=parts.settings.turn_seconds),
         persona=parts.settings.persona,
+        redacting=parts.settings.redact,
     )
 
 
@@ -155,6 +185,9 @@ def create_app(parts: Parts) -> ASGIApp:
         assistant=assistant_of(parts),
         syncing=parts.library,
         limiter=Limiter(parts.clock, enabled=parts.settings.rate_limits),
+        console=parts.console,
+        passwords=Passwords(),
+        logins=Limiter(parts.clock, enabled=True),
     )
 
     @asynccontextmanager
@@ -163,8 +196,8 @@ def create_app(parts: Parts) -> ASGIApp:
         if parts.model is not None:
             parts.model.begin()
         parts.library.begin_background()
-        await ensure_staff_visitor(services)
-        yield
+        async with background(services):
+            yield
         await close_parts(parts)
 
     return BrowserGate(litestar_app(lifespan), parts.settings)

@@ -41,6 +41,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """PostgreSQL; empty: SQLite in the data folder."""
     redact: bool
     retention_days: int
+    dense: bool
+    encoders: Path
+    """Where the converted encoders are kept; `encoders` in the data folder unless set."""
     rate_limits: bool
     log: str
     turn_seconds: float
@@ -90,6 +93,10 @@ def parse_path(name: str, value: str) -> Path:
     if not value:
         raise SettingError(name, "must name a folder")
     return Path(value).expanduser()
+
+
+def parse_encoders(name: str, value: str) -> Path | None:
+    return Path(value).expanduser() if value else None
 
 
 def parse_text(name: str, value: str) -> str:
@@ -283,6 +290,8 @@ SETTINGS: tuple[Setting, ...] = (
         parse_days,
         "days after which conversations are deleted (counts per day stay)",
     ),
+    Setting("REFDESK_DENSE", "dense", "on", parse_switch, "on or off: search by meaning besides words"),
+    Setting("REFDESK_ENCODERS", "encoders", "", parse_encoders, "folder that servers share converted encoders in"),
     Setting(
         "REFDESK_RATE_LIMITS", "rate_limits", "on", parse_switch, "on or off (off only behind something that limits)"
     ),
@@ -312,6 +321,7 @@ def load(environ: Mapping[str, str], flags: Mapping[str, str | None] | None = No
         flag = (flags or {}).get(setting.field)
         text = flag if flag is not None else environ.get(setting.env) or setting.default
         values[setting.field] = setting.parse(setting.env, text.strip())
+    values["encoders"] = values["encoders"] or values["data"] / "encoders"
     return Settings(**values)
 
 

@@ -18,8 +18,8 @@ NOTE = "calibration.json"
 class DenseBackend:
     """Importing this module loads Chroma and onnxruntime (3 s): do it when a port is open already."""
 
-    def __init__(self, data: Path, *, threads: int = 1) -> None:
-        self._encoders, self._vectors = data / "encoders", data / "vectors"
+    def __init__(self, data: Path, encoders: Path | None = None, *, threads: int = 1) -> None:
+        self._encoders, self._vectors = encoders or data / "encoders", data / "vectors"
         self._cache, self._threads = data / "vectors.cache", threads
 
     def embedders(self) -> dict[str, Embedder]:
