@@ -8,13 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fake_model import FakeChatModel, Reply
-from refdesk.adapters.sql_open import open_database
-from refdesk.adapters.sql_store import SqlStore
-from refdesk.app import Parts, SystemClock, close_parts
-from refdesk.assistant.runs import TurnRuns
+from refdesk.app import Parts, close_parts, open_parts
 from refdesk.evaluation.measuring import Asked
 from refdesk.evaluation.questions import Question
-from refdesk.library import Library
 from refdesk.settings import load
 
 BASKET = {
@@ -36,11 +32,10 @@ def write(folder: Path, files: Mapping[str, str] = BASKET) -> Path:
 @asynccontextmanager
 async def orchard(folder: Path, corpus: Path | None = None, replies: Sequence[Reply] = ()) -> AsyncIterator[Parts]:
     settings = load({"REFDESK_CORPUS": str(corpus or write(folder / "corpus")), "REFDESK_DATA": str(folder / "data")})
-    library = Library(settings.corpus, settings.data)
-    store = SqlStore(await open_database(folder / "database"))
-    await library.open()
+    parts = await open_parts(settings, database_folder=folder / "database")
+    parts.library.dense = None
     model: Any = FakeChatModel(replies) if replies else None
-    parts = Parts(settings=settings, clock=SystemClock(), store=store, library=library, model=model, runs=TurnRuns())
+    parts.model = model
     try:
         yield parts
     finally:
