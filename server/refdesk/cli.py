@@ -11,12 +11,13 @@ from pathlib import Path
 
 import uvloop
 
-from refdesk import __version__, commands
+from refdesk import __version__, commands, staff_commands
 from refdesk.errors import CorpusError, DataFolderError, RefdeskError, SettingError
 from refdesk.evaluation import commands as evaluation
 from refdesk.evaluation.prices import read_price
 from refdesk.serving import configure_logging, serve
 from refdesk.settings import SETTINGS, Settings, load, unknown_names
+from refdesk.staff_commands import ACTIONS
 from refdesk.terminal import Terminal
 
 READING = ("corpus", "data")
@@ -66,6 +67,13 @@ def build_parser() -> argparse.ArgumentParser:
     calibrating.add_argument("--set", metavar="CHOICE", help="keep a threshold: best, default, or a number")
     for made in (evaluating, calibrating):
         made.add_argument("--json", action="store_true", help="print JSON instead of text")
+    staff = command("staff", "Accounts and keys of the console.", ("data",))
+    staff.add_argument("action", choices=ACTIONS)
+    staff.add_argument("name", nargs="?", default="", help="of the account, or the id of a key")
+    staff.add_argument("--role", choices=("agent", "admin"), help="for add (default: agent) and role")
+    staff.add_argument("--label", default="command line", help="what a new key is for")
+    staff.add_argument("--keys-only", action="store_true", help="add an account without a password")
+    staff.add_argument("--json", action="store_true", help="print JSON instead of text")
     command("openapi", "Print the OpenAPI document.", ())
     return parser
 
@@ -92,6 +100,18 @@ def run_calibrate(settings: Settings, args: argparse.Namespace, terminal: Termin
     return evaluation.run_calibrate(settings, terminal, args.questions, choice=args.set, as_json=args.json)
 
 
+def run_staff(settings: Settings, args: argparse.Namespace, terminal: Terminal) -> int:
+    order = staff_commands.StaffOrder(
+        action=args.action,
+        name=args.name,
+        role=args.role,
+        label=args.label,
+        keys_only=args.keys_only,
+        as_json=args.json,
+    )
+    return staff_commands.run_staff(settings, terminal, order, sys.stdin)
+
+
 COMMANDS: dict[str, Callable[[Settings, argparse.Namespace, Terminal], int]] = {
     "serve": run_serve,
     "sync": lambda settings, args, terminal: commands.run_sync(settings, terminal, force=args.force),
@@ -102,6 +122,7 @@ COMMANDS: dict[str, Callable[[Settings, argparse.Namespace, Terminal], int]] = {
     ),
     "eval": run_eval,
     "calibrate": run_calibrate,
+    "staff": run_staff,
     "openapi": lambda _settings, _args, terminal: commands.run_openapi(terminal),
 }
 

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
 from litestar import Request, Response, get, post
 from litestar.openapi.datastructures import ResponseSpec
-from litestar.params import Parameter
+from litestar.params import HeaderParameter, JSONBody
 from litestar.response import Stream
 
 from refdesk.api import sse
-from refdesk.api.auth import bearer, open_session, required_visitor, verify_identity, visitor_of
+from refdesk.api.auth import (
+    bearer,
+    open_session,
+    required_visitor,
+    sign_in,
+    verify_identity,
+    visitor_if_known,
+    visitor_of,
+)
 from refdesk.api.contract import VISITOR_IF_ANY, VISITOR_ONLY
 from refdesk.api.limits import SESSIONS_PER_ADDRESS, TURNS_PER_ADDRESS, TURNS_PER_VISITOR, client_key
 from refdesk.api.problems import problems, request_id_of
@@ -28,16 +38,25 @@ from refdesk.api.schemas import (
 )
 from refdesk.api.services import Services, services_of
 from refdesk.assistant.runs import TurnRun
+from refdesk.assistant.withholding import names_readable_only, visible_turn
 from refdesk.assistant.work import Ask
-from refdesk.domain.conversation import Turn, Visitor
+from refdesk.domain.conversation import StoredTurn, Turn, Visitor
 from refdesk.errors import RequestError
 
 MAX_IDEMPOTENCY_KEY = 200
 MAX_PAGE_TEXT = 2_000
+STOP_SECONDS, STOP_POLL = 5.0, 0.1
 
 
 def address_of(request: Request[Any, Any, Any]) -> str:
     return client_key(request.client.host if request.client else "unknown")
+
+
+def channel_of(request: Request[Any, Any, Any]) -> str:
+    """A browser says with every question which page it asks from; other programs do not."""
+    if "origin" in request.headers:
+        return "widget"
+    return "stream" if wants_events(request) else "json"
 
 
 def wants_events(request: Request[Any, Any, Any]) -> bool:
@@ -45,16 +64,17 @@ def wants_events(request: Request[Any, Any, Any]) -> bool:
 
 
 @post("/v1/session", status_code=201, responses=problems(401, 413, 415, 429, 503))
-async def session(request: Request[Any, Any, Any], data: SessionRequest) -> SessionResponse:
-    """Opens a visitor session: anonymous, or for the person whom the customer's backend vouches for."""
+async def session(request: Request[Any, Any, Any], data: JSONBody[SessionRequest]) -> SessionResponse:
+    """Opens a visitor session: anonymous, or for the person whom the customer's backend vouches for. Who then sends the
+    token of an anonymous session along keeps its conversations."""
     services = services_of(request)
     services.limiter.check(SESSIONS_PER_ADDRESS, address_of(request))
-    claims = None
-    if data.identity is not None:
-        centre = services.retriever.current().centre
-        claims = verify_identity(data.identity, services.settings.identity_secrets, centre, services.clock.now())
-    _, token = await open_session(services, claims)
-    return SessionResponse(token=token)
+    if data.identity is None:
+        _, token = await open_session(services)
+        return SessionResponse(token=token)
+    centre = services.retriever.current().centre
+    claims = verify_identity(data.identity, services.settings.identity_secrets, centre, services.clock.now())
+    return SessionResponse(token=await sign_in(services, claims, await visitor_if_known(request)))
 
 
 @post(
@@ -68,8 +88,8 @@ async def session(request: Request[Any, Any, Any], data: SessionRequest) -> Sess
 )
 async def ask(
     request: Request[Any, Any, Any],
-    data: AskRequest,
-    idempotency: Annotated[str | None, Parameter(header="Idempotency-Key", required=False)] = None,
+    data: JSONBody[AskRequest],
+    idempotency: Annotated[str | None, HeaderParameter(name="Idempotency-Key", required=False)] = None,
 ) -> Response[Any]:
     """Asks. `Accept: text/event-stream` gives the turn as events, anything else as JSON once it is done."""
     services = services_of(request)
@@ -86,6 +106,7 @@ async def ask(
         page=page,
         idempotency=(key, body_hash(data)) if key else None,
         request_id=request_id_of(request),
+        channel=channel_of(request),
     )
     services.limiter.check(TURNS_PER_VISITOR, visitor.id)
     run = await started(services, asked)
@@ -172,16 +193,25 @@ def no_turn() -> RequestError:
 async def events(
     request: Request[Any, Any, Any],
     turn_id: str,
-    last_event_id: Annotated[str | None, Parameter(header="Last-Event-ID", required=False)] = None,
+    last_event_id: Annotated[str | None, HeaderParameter(name="Last-Event-ID", required=False)] = None,
 ) -> Stream:
     """Replays what came after `Last-Event-ID`, then goes on live. A turn that ended long ago gives its `done`."""
     services = services_of(request)
     visitor = await required_visitor(request)
     after, heartbeat = event_number(last_event_id), services.settings.heartbeat_seconds
+    stored = await own_stored(request, turn_id, visitor)
     run = services.runs.get(turn_id)
-    if run is not None and run.visitor_id == visitor.id:
+    if run is not None and may_follow(run, stored, visitor, services):
         return sse.stream(sse.follow(run, after, heartbeat))
-    return sse.stream(sse.stored_end(await own_turn(request, turn_id, visitor), after, heartbeat, services.store))
+    visible = partial(visible_turn, snapshot=services.retriever.current(), roles=frozenset(visitor.roles))
+    return sse.stream(sse.stored_end(visible(stored), after, heartbeat, services.store, visible))
+
+
+def may_follow(run: TurnRun, stored: StoredTurn, visitor: Visitor, services: Services) -> bool:
+    """Whether nothing in the turn's events is for other roles than the visitor has now."""
+    snapshot, roles = services.retriever.current(), frozenset(visitor.roles)
+    same = visible_turn(stored, snapshot, roles) is stored.turn and names_readable_only(stored, snapshot, roles)
+    return run.roles <= roles and same
 
 
 def event_number(text: str | None) -> int:
@@ -189,11 +219,18 @@ def event_number(text: str | None) -> int:
     return int(text) if text and len(text) < 10 and text.isascii() and text.isdigit() else 0
 
 
-async def own_turn(request: Request[Any, Any, Any], turn_id: str, visitor: Visitor) -> Turn:
+async def own_stored(request: Request[Any, Any, Any], turn_id: str, visitor: Visitor) -> StoredTurn:
+    """Raises RequestError 404 to a stranger."""
     stored = await services_of(request).store.turn(turn_id, visitor.id) if may_be_id(turn_id) else None
     if stored is None:
         raise no_turn()
-    return stored.turn
+    return stored
+
+
+async def own_turn(request: Request[Any, Any, Any], turn_id: str, visitor: Visitor) -> Turn:
+    """As the visitor may see it now."""
+    stored = await own_stored(request, turn_id, visitor)
+    return visible_turn(stored, services_of(request).retriever.current(), frozenset(visitor.roles))
 
 
 @post("/v1/turns/{turn_id:str}/stop", status_code=200, security=VISITOR_ONLY, responses=problems(401, 404, 415, 503))
@@ -201,8 +238,22 @@ async def stop(request: Request[Any, Any, Any], turn_id: str) -> Turn:
     """Stops a running turn, the model call included, and gives the turn as it then is."""
     services = services_of(request)
     visitor = await required_visitor(request)
+    stored = await own_stored(request, turn_id, visitor)
     run = services.runs.get(turn_id)
-    if run is not None and run.visitor_id == visitor.id:
+    if run is not None:
         services.runs.stop(run)
         await run.finished()
+    elif stored.turn.status == "running":
+        await stop_elsewhere(services, turn_id, visitor)
     return await own_turn(request, turn_id, visitor)
+
+
+async def stop_elsewhere(services: Services, turn_id: str, visitor: Visitor) -> None:
+    """Another process runs the turn: it looks for such requests twice a second. Returns once it has ended the turn, at
+    the latest after STOP_SECONDS; what is stored then says how it is."""
+    await services.store.request_stop(turn_id, visitor.id)
+    for _ in range(int(STOP_SECONDS / STOP_POLL)):
+        await asyncio.sleep(STOP_POLL)
+        stored = await services.store.turn(turn_id, visitor.id)
+        if stored is None or stored.turn.status != "running":
+            return

@@ -6,20 +6,24 @@ A session token is 256 random bits and is stored hashed. Ids are never credentia
 from __future__ import annotations
 
 import hashlib
-import hmac
 import secrets
-from datetime import UTC, datetime
 from typing import Any
 
 import jwt
 import msgspec
+import structlog
 from litestar import Request
+from litestar.connection import ASGIConnection
 
+from refdesk.api.members import KEY_TAG, SETTINGS_KEY, Member, is_staff_key, member_by_token, secret_hash
 from refdesk.api.services import Services, services_of
-from refdesk.domain.articles import PUBLIC, SIGNED_IN, STAFF, HelpCentre
+from refdesk.api.times import timestamp
+from refdesk.domain.articles import BUILT_IN_ROLES, PUBLIC, SIGNED_IN, STAFF, HelpCentre
 from refdesk.domain.console import STAFF_VISITOR
 from refdesk.domain.conversation import Visitor
 from refdesk.errors import RequestError
+
+log = structlog.get_logger()
 
 MAX_IDENTITY = 8_192
 MAX_LIFETIME = 24 * 3600
@@ -69,12 +73,8 @@ def roles_of(claims: IdentityClaims, centre: HelpCentre) -> tuple[str, ...]:
     return (PUBLIC, SIGNED_IN, *declared)
 
 
-def token_hash(token: str) -> bytes:
-    return hashlib.sha256(token.encode()).digest()
-
-
-def bearer(request: Request[Any, Any, Any]) -> str | None:
-    header = request.headers.get("authorization")
+def bearer(connection: ASGIConnection[Any, Any, Any, Any]) -> str | None:
+    header = connection.headers.get("authorization")
     if header is None:
         return None
     scheme, _, token = header.partition(" ")
@@ -87,19 +87,18 @@ def not_signed_in() -> RequestError:
     return RequestError(401, "token_invalid", "The session token is not valid; open a new session.")
 
 
-def is_staff_key(token: str | None, services: Services) -> bool:
-    key = services.settings.staff_key
-    return bool(key) and token is not None and hmac.compare_digest(token.encode(), key.encode())
-
-
 async def visitor_of(request: Request[Any, Any, Any]) -> Visitor | None:
     """The visitor of the request's token; None without a token. Raises 401 for a token that means nothing."""
     token, services = bearer(request), services_of(request)
     if token is None:
         return None
-    if is_staff_key(token, services):
-        return staff_visitor(services)
-    visitor = await services.store.visitor_by_token(token_hash(token))
+    if is_staff_key(token, services) or token.startswith(KEY_TAG):
+        member = await member_by_token(token, services)
+        if member is None:
+            raise not_signed_in()
+        return await staff_visitor(services, member)
+    now = timestamp(services.clock.now())
+    visitor = await services.store.visitor_by_token(secret_hash(token), now=now)
     if visitor is None:
         raise not_signed_in()
     return visitor
@@ -112,44 +111,63 @@ async def required_visitor(request: Request[Any, Any, Any]) -> Visitor:
     return visitor
 
 
-def staff_visitor(services: Services) -> Visitor:
+async def staff_visitor(services: Services, member: Member) -> Visitor:
+    """Questions asked with a staff key belong to a visitor of their own, one for each account."""
     centre = services.retriever.current().centre
-    roles = dict.fromkeys((PUBLIC, SIGNED_IN, *centre.roles, STAFF))
-    return Visitor(id=staff_visitor_id(services.settings.staff_key), roles=tuple(roles))
+    seed = services.settings.staff_key if member.name == SETTINGS_KEY else member.name
+    visitor = Visitor(id=staff_visitor_id(seed), roles=tuple(dict.fromkeys((*BUILT_IN_ROLES, *centre.roles, STAFF))))
+    await ensure_staff_visitor(services, seed)
+    return visitor
 
 
-def staff_visitor_id(key: str) -> str:
-    return STAFF_VISITOR + token_hash(key).hex()[:16]
+def staff_visitor_id(seed: str) -> str:
+    return STAFF_VISITOR + secret_hash(seed).hex()[:16]
 
 
-async def ensure_staff_visitor(services: Services) -> None:
-    """Questions asked with the staff key belong to a visitor of their own, whom no token can reach: a key that was
-    taken out of the settings must open nothing, so what is stored is the hash of no token."""
-    key = services.settings.staff_key
-    if not key:
-        return
-    unreachable = hashlib.blake2b(key.encode(), digest_size=32, person=b"staff visitor").digest()
+async def ensure_staff_visitor(services: Services, seed: str) -> None:
+    """No token can reach it: a key that was taken out of the settings must open nothing, so what is stored is the hash
+    of no token."""
+    unreachable = hashlib.blake2b(seed.encode(), digest_size=32, person=b"staff visitor").digest()
     if await services.store.visitor_by_token(unreachable) is None:
-        visitor = Visitor(id=staff_visitor_id(key), roles=())
+        visitor = Visitor(id=staff_visitor_id(seed), roles=())
         await services.store.add_visitor(visitor, unreachable, timestamp(services.clock.now()))
 
 
-def require_staff(request: Request[Any, Any, Any]) -> None:
-    if not is_staff_key(bearer(request), services_of(request)):
-        raise RequestError(401, "staff_key_invalid", "Send the staff key as `Authorization: Bearer …`.")
-
-
-async def open_session(services: Services, claims: IdentityClaims | None = None) -> tuple[Visitor, str]:
-    centre = services.retriever.current().centre
-    token = "vt_" + secrets.token_urlsafe(32)
-    visitor = Visitor(
-        id="v_" + secrets.token_urlsafe(16),
-        roles=(PUBLIC,) if claims is None else roles_of(claims, centre),
-        subject=None if claims is None else claims.sub,
-    )
-    await services.store.add_visitor(visitor, token_hash(token), timestamp(services.clock.now()))
+async def open_session(services: Services) -> tuple[Visitor, str]:
+    """An anonymous visitor and the token that speaks for it."""
+    visitor, token = Visitor(id=new_visitor_id(), roles=(PUBLIC,)), new_token()
+    await services.store.add_visitor(visitor, secret_hash(token), timestamp(services.clock.now()))
     return visitor, token
 
 
-def timestamp(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+async def sign_in(services: Services, claims: IdentityClaims, earlier: Visitor | None) -> str:
+    """The token of the person whom the claims name; `earlier`: the visitor of the same browser until now."""
+    centre, now, token = services.retriever.current().centre, services.clock.now(), new_token()
+    named = Visitor(id=new_visitor_id(), roles=roles_of(claims, centre), subject=claims.sub)
+    anonymous = earlier is not None and earlier.subject is None and not earlier.id.startswith(STAFF_VISITOR)
+    visitor = await services.console.sign_in(
+        named,
+        secret_hash(token),
+        at=timestamp(now),
+        expires_at=timestamp(now + MAX_LIFETIME),
+        earlier=earlier.id if earlier is not None and anonymous else None,
+    )
+    if dropped := sorted(set(claims.roles) - set(visitor.roles)):
+        log.warning("roles not granted", visitor_id=visitor.id, roles=[role[:64] for role in dropped[:10]])
+    return token
+
+
+async def visitor_if_known(request: Request[Any, Any, Any]) -> Visitor | None:
+    """The visitor of the request's token; None also for a token that means nothing any more."""
+    try:
+        return await visitor_of(request)
+    except RequestError:
+        return None
+
+
+def new_visitor_id() -> str:
+    return "v_" + secrets.token_urlsafe(16)
+
+
+def new_token() -> str:
+    return "vt_" + secrets.token_urlsafe(32)

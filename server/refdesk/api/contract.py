@@ -11,16 +11,20 @@ from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme
 
 from refdesk import __version__
+from refdesk.api.console_schemas import CONSOLE_REQUESTS
 from refdesk.api.schemas import REQUESTS, TEXTS
 from refdesk.domain.events import PAYLOADS
 
-SESSION, STAFF = "session", "staff"
+SESSION, STAFF, CONSOLE = "session", "staff", "console"
 VISITOR_ONLY: list[dict[str, list[str]]] = [{SESSION: []}]
 VISITOR_IF_ANY: list[dict[str, list[str]]] = [{}, {SESSION: []}]
-STAFF_ONLY: list[dict[str, list[str]]] = [{STAFF: []}]
+STAFF_ONLY: list[dict[str, list[str]]] = [{STAFF: []}, {CONSOLE: []}]
 SCHEMES: dict[str, Any] = {
     SESSION: SecurityScheme(type="http", scheme="bearer", description="The token of a visitor session."),
-    STAFF: SecurityScheme(type="http", scheme="bearer", description="The staff key."),
+    STAFF: SecurityScheme(type="http", scheme="bearer", description="A staff key."),
+    CONSOLE: SecurityScheme(
+        type="apiKey", security_scheme_in="cookie", name="__Host-refdesk", description="Session of the console."
+    ),
 }
 EVENT_STREAM = {
     "schema": {"type": "string", "description": "Server-sent events; their data is described in events.schema.json."}
@@ -49,7 +53,7 @@ def openapi_document(handlers: Sequence[Any]) -> dict[str, Any]:
 def complete_operation(path: str, operation: dict[str, Any]) -> None:
     if path == "/v1/ask":
         operation["responses"]["200"]["content"]["text/event-stream"] = EVENT_STREAM
-    if path.endswith("/events"):
+    if path.endswith(("/events", "/check")):
         operation["responses"]["200"]["content"] = {"text/event-stream": EVENT_STREAM}
     if path == "/v1/console/sync" and "202" in operation["responses"]:
         operation["responses"]["200"] = {**operation["responses"]["202"], "description": "The report, with `wait`"}
@@ -59,7 +63,7 @@ def complete_operation(path: str, operation: dict[str, Any]) -> None:
 def complete_schema(name: str, schema: dict[str, Any]) -> None:
     """An answer holds every field unless it is optional by its type; a request no other than its own."""
     fields: dict[str, Any] = schema.get("properties", {})
-    if name in REQUESTS:
+    if name in REQUESTS or name in CONSOLE_REQUESTS:
         schema["additionalProperties"] = False
         for field, rule in TEXTS.get(name, {}).items():
             fields[field] = {**fields[field], **rule}

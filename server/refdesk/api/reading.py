@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from litestar import Request, delete, get, put
-from litestar.params import Parameter
+from litestar.params import JSONBody, Parameter
 
 from refdesk.api.ask import no_conversation, no_turn, own_turn
-from refdesk.api.auth import bearer, is_staff_key, required_visitor, visitor_of
+from refdesk.api.auth import bearer, required_visitor, visitor_of
 from refdesk.api.contract import VISITOR_IF_ANY, VISITOR_ONLY
+from refdesk.api.members import is_staff_key
 from refdesk.api.problems import problems
 from refdesk.api.schemas import (
     MAX_COMMENT,
@@ -25,10 +26,12 @@ from refdesk.api.schemas import (
     storable,
 )
 from refdesk.api.services import services_of
+from refdesk.assistant.withholding import visible_turn
 from refdesk.domain.articles import ANONYMOUS, Article, Roles
 from refdesk.domain.conversation import Feedback, Turn
 from refdesk.errors import RequestError
-from refdesk.ports import Hit
+from refdesk.ports import Hit, SearchResult, Snapshot
+from refdesk.text.redaction import redact
 
 PAGE = 100
 MAX_QUERY = 500
@@ -37,13 +40,15 @@ EXCERPT = 300
 
 @get("/v1/conversations/{conversation_id:str}", security=VISITOR_ONLY, responses=problems(401, 404, 503))
 async def conversation(request: Request[Any, Any, Any], conversation_id: str) -> ConversationResponse:
-    store = services_of(request).store
+    services = services_of(request)
     visitor = await required_visitor(request)
-    found = await store.conversation(conversation_id, visitor.id) if may_be_id(conversation_id) else None
+    known = may_be_id(conversation_id)
+    found = await services.store.conversation(conversation_id, visitor.id) if known else None
     if found is None:
         raise no_conversation()
-    turns = await store.turns(conversation_id)
-    return ConversationResponse(id=found.id, created_at=found.created_at, turns=[stored.turn for stored in turns])
+    snapshot, roles = services.retriever.current(), frozenset(visitor.roles)
+    turns = [visible_turn(stored, snapshot, roles) for stored in await services.store.turns(conversation_id)]
+    return ConversationResponse(id=found.id, created_at=found.created_at, turns=turns)
 
 
 @delete(
@@ -68,10 +73,12 @@ async def turn(request: Request[Any, Any, Any], turn_id: str) -> Turn:
 
 
 @put("/v1/turns/{turn_id:str}/feedback", security=VISITOR_ONLY, responses=problems(401, 404, 413, 415, 503))
-async def feedback(request: Request[Any, Any, Any], turn_id: str, data: FeedbackRequest) -> Feedback:
+async def feedback(request: Request[Any, Any, Any], turn_id: str, data: JSONBody[FeedbackRequest]) -> Feedback:
     """Up or down with a comment; may be changed."""
     visitor = await required_visitor(request)
     comment = storable(data.comment.strip(), "comment")
+    if services_of(request).settings.redact:
+        comment = redact(comment)
     if len(comment) > MAX_COMMENT:
         raise RequestError(400, "comment_too_long", f"`comment` may have {MAX_COMMENT} characters.", field="comment")
     given = Feedback(rating=data.rating, comment=comment)
@@ -145,15 +152,23 @@ async def search(
     roles = await roles_of_request(request)
     services = services_of(request)
     text = checked_text(q, "q", MAX_QUERY)
-    result = await services.retriever.current().search(text, roles)
+    snapshot = services.retriever.current()
+    result = await snapshot.search(text, roles)
     explained = is_staff_key(bearer(request), services)
     return SearchResponse(
-        passages=[found_passage(hit, explained=explained) for hit in result.hits],
+        passages=[found_passage(hit, explanation(hit, result, snapshot) if explained else None) for hit in result.hits],
         searched=list(result.searched),
     )
 
 
-def found_passage(hit: Hit, *, explained: bool) -> FoundPassage:
+def explanation(hit: Hit, result: SearchResult, snapshot: Snapshot) -> dict[str, float]:
+    """Signals and ranks, and what the gate makes of them: a question passes if one passage reaches the threshold."""
+    signals = {**result.signals, **hit.signals}
+    return {**signals, "evidence_score": snapshot.evidence_score(signals), "threshold": snapshot.threshold}
+
+
+def found_passage(hit: Hit, explained: dict[str, float] | None = None) -> FoundPassage:
+    """`explained`: for staff."""
     article = hit.article
     return FoundPassage(
         id=article.id,
@@ -163,6 +178,6 @@ def found_passage(hit: Hit, *, explained: bool) -> FoundPassage:
         excerpt=hit.text.strip()[:EXCERPT],
         language=article.language,
         updated_at=article.updated,
-        score=round(hit.score, 4) if explained else None,
-        signals=hit.signals if explained else {},
+        score=None if explained is None else round(hit.score, 4),
+        signals={name: round(value, 4) for name, value in (explained or {}).items()},
     )

@@ -8,10 +8,11 @@ import msgspec
 from litestar import Request
 
 from refdesk.api.limits import Limiter
+from refdesk.api.passwords import Passwords
 from refdesk.assistant.asking import Assistant
 from refdesk.assistant.runs import TurnRuns
 from refdesk.domain.articles import Article, Roles
-from refdesk.ports import Clock, ConversationStore, Retriever
+from refdesk.ports import Clock, ConsoleStore, ConversationStore, Retriever
 from refdesk.settings import Settings
 
 
@@ -41,6 +42,10 @@ class Services(msgspec.Struct, kw_only=True):
     assistant: Assistant
     syncing: Syncing
     limiter: Limiter
+    console: ConsoleStore
+    passwords: Passwords
+    logins: Limiter
+    """Failed sign-ins of staff; on even where the other limits are off."""
 
 
 def services_of(request: Request[Any, Any, Any]) -> Services:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import msgspec
 from litestar.response import Stream
 
 from refdesk.assistant.runs import TurnRun
-from refdesk.domain.conversation import Turn
+from refdesk.domain.conversation import StoredTurn, Turn
 from refdesk.domain.events import Accepted, TurnEvent
 from refdesk.ports import ConversationStore
 
@@ -43,7 +43,9 @@ async def follow(run: TurnRun, after: int, heartbeat: float, token: str | None =
         yield HEARTBEAT if event is None else frame(with_token(event, token))
 
 
-async def stored_end(turn: Turn, after: int, heartbeat: float, store: ConversationStore) -> AsyncIterator[bytes]:
+async def stored_end(
+    turn: Turn, after: int, heartbeat: float, store: ConversationStore, visible: Callable[[StoredTurn], Turn]
+) -> AsyncIterator[bytes]:
     """The `done` of a turn whose events are not here: it ended long ago, or another process runs it."""
     silent = 0.0
     while turn.status == "running":
@@ -55,7 +57,7 @@ async def stored_end(turn: Turn, after: int, heartbeat: float, store: Conversati
         stored = await store.turn(turn.id, None)
         if stored is None:
             return
-        turn = stored.turn
+        turn = visible(stored)
     yield frame(TurnEvent(number=after + 1, name="done", data=msgspec.json.encode(turn)))
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import secrets
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
 from itertools import repeat
+from typing import Protocol
 
+import msgspec
 import structlog
 
 from refdesk.assistant import outcome, prompts
@@ -19,13 +22,15 @@ from refdesk.assistant.phrases import phrase
 from refdesk.assistant.replies import catalogue_reply, smalltalk_reply
 from refdesk.assistant.runs import TurnRun, TurnRuns
 from refdesk.assistant.turn import Limits, LoopEnd, TurnLoop
+from refdesk.assistant.withholding import visible_turn
 from refdesk.assistant.work import Ask, TurnWork
 from refdesk.domain.articles import HelpCentre
 from refdesk.domain.conversation import StoredTurn, Turn, TurnTrail
 from refdesk.domain.events import Accepted, Step, StepArticle
 from refdesk.domain.trail import Form, ToolCall, ToolReturn
 from refdesk.errors import RefdeskError, RequestError, StorageUnavailable, as_request_error
-from refdesk.ports import ChatModel, Clock, ConversationStore, Retriever, TurnRow
+from refdesk.ports import ChatModel, Clock, Retriever, TurnRow
+from refdesk.text.redaction import redact
 
 log = structlog.get_logger()
 
@@ -36,6 +41,14 @@ LONG_PAUSE = 2.0
 """Between those after the client was told; until then the conversation takes no other question."""
 
 
+class TurnStore(Protocol):
+    """What of the store a turn needs."""
+
+    async def begin_turn(self, row: TurnRow) -> StoredTurn | None: ...
+    async def finish_turn(self, turn: Turn, trail: TurnTrail) -> None: ...
+    async def turns(self, conversation_id: str, *, last: int | None = None) -> list[StoredTurn]: ...
+
+
 class Assistant:
     """Answers questions. `model` None: not configured, evidence only."""
 
@@ -43,15 +56,23 @@ class Assistant:
         self,
         *,
         retriever: Retriever,
-        store: ConversationStore,
+        store: TurnStore,
         model: ChatModel | None,
         runs: TurnRuns,
         clock: Clock,
         limits: Limits,
         persona: str = "",
+        redacting: bool = False,
     ) -> None:
+        """`redacting`: personal data in a question is masked before anything else is done with it."""
         self._retriever, self._store, self._model, self._runs = retriever, store, model, runs
-        self._clock, self._limits, self._persona = clock, limits, persona
+        self._clock, self._limits, self._persona, self._redacting = clock, limits, persona, redacting
+
+    def beside(self, store: TurnStore, runs: TurnRuns) -> Assistant:
+        """The same assistant on another store."""
+        other = copy.copy(self)
+        other._store, other._runs = store, runs
+        return other
 
     def phrase(self, name: str, language: str, centre: HelpCentre) -> str:
         return phrase(name, language, centre)
@@ -60,6 +81,8 @@ class Assistant:
         """Stores the question, then lets the turn run as a task of the application. Raises RequestError."""
         if self._runs.closing:
             raise RequestError(503, "stopping", "The server is stopping; try again.", retry_after=5)
+        if self._redacting:
+            ask = redacted(ask)
         turn = Turn(
             id="t_" + secrets.token_urlsafe(16),
             conversation_id=ask.conversation_id or "c_" + secrets.token_urlsafe(16),
@@ -75,10 +98,11 @@ class Assistant:
             new_conversation=ask.conversation_id is None,
             idempotency=ask.idempotency,
         )
+        roles = frozenset(ask.visitor.roles)
         before = await self._store.begin_turn(row)
         if before is not None:
-            return ended_run(before.turn, ask.visitor.id)
-        run = TurnRun(turn.id, turn.conversation_id, ask.visitor.id)
+            return ended_run(visible_turn(before, self._retriever.current(), roles), ask.visitor.id)
+        run = TurnRun(turn.id, turn.conversation_id, ask.visitor.id, roles)
         run.emit("accepted", Accepted(turn.id, turn.conversation_id))
         return self._runs.start(run, partial(self._own, ask, turn))
 
@@ -96,6 +120,7 @@ class Assistant:
         except Exception as error:
             record = self._failed(turn, run, error)
         run.finishing = True
+        record.channel, record.locale = ask.channel, ask.locale
         await self._finish(run, ask, turn, record)
 
     async def _earlier(self, ask: Ask) -> list[StoredTurn]:
@@ -273,6 +298,11 @@ class TurnSession:
         if self._loop is not None:
             self._work.record.usage = self._loop.usage
         return self._work.record
+
+
+def redacted(ask: Ask) -> Ask:
+    page = {name: redact(text) for name, text in ask.page.items()}
+    return msgspec.structs.replace(ask, question=redact(ask.question), page=page)
 
 
 def ended_run(turn: Turn, visitor_id: str) -> TurnRun:

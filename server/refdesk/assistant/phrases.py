@@ -17,6 +17,11 @@ PHRASES: Mapping[str, Mapping[str, str]] = {
         "ru": "Я не нашёл ответа на этот вопрос в нашем справочном центре.",
         "cs": "Odpověď na tuto otázku jsem v našem centru nápovědy nenašel.",
     },
+    "withheld": {
+        "en": "This earlier answer rested on an article that is no longer available to you.",
+        "ru": "Этот ответ опирался на статью, которая вам больше не доступна.",
+        "cs": "Tato dřívější odpověď vycházela z článku, který už pro vás není dostupný.",
+    },
     "evidence": {
         "en": "The assistant cannot answer right now. This is not an answer: these are excerpts of articles.",
         "ru": "Помощник сейчас не может ответить. Это не ответ, а выдержки из статей.",

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from refdesk.domain.articles import ANONYMOUS, Roles
 from refdesk.domain.conversation import Turn
 from refdesk.domain.events import Delta, Failed, TurnEvent
 from refdesk.errors import RequestError, as_request_error
@@ -28,8 +29,10 @@ StopCause = Literal["stopped", "interrupted"]
 class TurnRun:
     """The events of one turn, in memory; any number of followers read them at their own pace."""
 
-    def __init__(self, turn_id: str, conversation_id: str, visitor_id: str) -> None:
+    def __init__(self, turn_id: str, conversation_id: str, visitor_id: str, roles: Roles = ANONYMOUS) -> None:
         self.turn_id, self.conversation_id, self.visitor_id = turn_id, conversation_id, visitor_id
+        self.roles = roles
+        """Those with which it runs: its events are for nobody who has less."""
         self.events: list[TurnEvent] = []
         self.size = 0
         """Bytes of the events."""
@@ -121,7 +124,8 @@ class TurnRun:
             async with asyncio.timeout(seconds):
                 await future
         except TimeoutError:
-            self._waiting.remove(future)
+            if future in self._waiting:  # else an event came in the same moment
+                self._waiting.remove(future)
             return False
         return True
 

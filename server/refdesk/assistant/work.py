@@ -26,6 +26,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     locale: str = ""
     page: dict[str, str] = {}
     idempotency: tuple[str, str] | None = None
+    channel: str = ""
+    """`widget` (a web page asked), `stream` or `json`; kept for the console."""
     request_id: str = ""
     """For the log and for the problem that a stream ends with."""
 

@@ -172,6 +172,10 @@ class TurnTrail(msgspec.Struct, kw_only=True):
     generation: str = ""
     roles: tuple[str, ...] = ()
     """The visitor's roles when the turn ran."""
+    channel: str = ""
+    """How it was asked: `widget`, `stream`, `json`."""
+    locale: str = ""
+    """Of the page on which it was asked, as the client told it."""
 
 
 class Visitor(msgspec.Struct, frozen=True):

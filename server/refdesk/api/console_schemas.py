@@ -1,0 +1,173 @@
+"""Request and response bodies of the console."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from refdesk.api.schemas import Request
+from refdesk.domain.console import AuditEntry, LogEntry, StaffKey, StaffRole, Verdict
+
+MAX_NOTE = 4_000
+MAX_TAG = 40
+
+
+class LoginRequest(Request):
+    name: str
+    password: str
+
+
+class PasswordRequest(Request):
+    current: str
+    new: str
+
+
+class StaffRequest(Request):
+    name: str
+    role: StaffRole = "agent"
+    password: str | None = None
+    """None: signs in with keys only."""
+
+
+class StaffChangeRequest(Request):
+    """What is left out stays."""
+
+    role: StaffRole | None = None
+    password: str | None = None
+    disabled: bool | None = None
+
+
+class KeyRequest(Request):
+    label: str
+    name: str | None = None
+    """Whose key; None: one's own. Another's takes an admin."""
+
+
+class NoteRequest(Request):
+    text: str
+
+
+class TagsRequest(Request):
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+class VerdictRequest(Request):
+    verdict: Verdict
+    note: str = ""
+    articles: tuple[str, ...] = ()
+    """Ids of those that answer the question."""
+
+
+class ReplayRequest(Request):
+    roles: list[str] | None = None
+    """None: those that the visitor had."""
+
+
+class PreviewRequest(Request):
+    question: str
+    roles: tuple[str, ...] = ()
+    locale: str | None = None
+
+
+class EraseRequest(Request):
+    """One of them."""
+
+    visitor_id: str | None = None
+    subject: str | None = None
+
+
+class RetentionRequest(Request):
+    force: bool = False
+
+
+CONSOLE_REQUESTS = frozenset(
+    kind.__name__
+    for kind in (
+        LoginRequest, PasswordRequest, StaffRequest, StaffChangeRequest, KeyRequest, NoteRequest, TagsRequest,
+        VerdictRequest, ReplayRequest, PreviewRequest, EraseRequest, RetentionRequest,
+    )
+)  # fmt: skip
+
+
+class MemberResponse(msgspec.Struct):
+    name: str
+    role: StaffRole
+
+
+class StaffResponse(msgspec.Struct):
+    name: str
+    role: StaffRole
+    created_at: str
+    disabled: bool
+    has_password: bool
+
+
+class StaffList(msgspec.Struct):
+    staff: list[StaffResponse]
+
+
+class KeyList(msgspec.Struct):
+    keys: list[StaffKey]
+
+
+class NewKeyResponse(msgspec.Struct):
+    kid: str
+    name: str
+    label: str
+    created_at: str
+    key: str
+    """Shown this once."""
+
+
+class AuditResponse(msgspec.Struct):
+    entries: list[AuditEntry]
+    next_cursor: str | None
+
+
+class LogResponse(msgspec.Struct):
+    conversations: list[LogEntry]
+    next_cursor: str | None
+
+
+class DiffPiece(msgspec.Struct):
+    op: str
+    """`equal`, `insert` or `delete`."""
+    text: str
+
+
+class SourcesDiff(msgspec.Struct):
+    added: list[str]
+    removed: list[str]
+    kept: list[str]
+
+
+class TurnDiff(msgspec.Struct):
+    same: bool
+    status: list[str]
+    """Before and now."""
+    answer: list[DiffPiece]
+    sources: SourcesDiff
+
+
+class ReplayResponse(msgspec.Struct):
+    before: dict[str, Any]
+    now: dict[str, Any]
+    diff: TurnDiff
+
+
+class VisitorsResponse(msgspec.Struct):
+    visitors: list[str]
+
+
+class ErasedResponse(msgspec.Struct):
+    erased: bool
+
+
+class RetentionResponse(msgspec.Struct):
+    deleted: int
+    due: int
+    total: int
+    stopped: bool
+    days: int
