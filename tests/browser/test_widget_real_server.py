@@ -192,7 +192,7 @@ def test_stop_stops_the_turn_on_the_server(page: Page, server: RefdeskServer, mo
     page.locator(".launcher").click()
     page.locator(".intro").wait_for()
     ask(page, "When are refunds issued?")
-    page.wait_for_function("Object.values(localStorage).some((text) => text.includes('conversation\":'))")
+    page.wait_for_function("() => Object.values(localStorage).some((text) => text.includes('conversation\":'))")
     page.get_by_role("button", name="Stop answering").click()
     settled(page)
     expect(page.locator(".answer")).to_contain_text("You stopped this answer.")

@@ -198,7 +198,7 @@ function Composer({ look, controller }: { look: Look; controller: Controller }) 
       <textarea
         id="refdesk-question"
         rows={1}
-        dir="auto"
+        dir={text ? "auto" : undefined}
         maxLength={LONGEST_QUESTION}
         placeholder={strings.placeholder}
         enterkeyhint="send"
@@ -208,7 +208,7 @@ function Composer({ look, controller }: { look: Look; controller: Controller }) 
         onKeyDown={onKeyDown}
       />
       <button type="submit" aria-label={label} title={label} aria-disabled={!busy && blank}>
-        <Icon name={busy ? "stop" : "send"} flip={!busy} />
+        <Icon name={busy ? "stop" : "send"} />
       </button>
     </form>
   );

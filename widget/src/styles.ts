@@ -124,7 +124,7 @@ dialog.panel,:host([position=start]) dialog.panel{inset:0;inline-size:100vw;bloc
 export const ICONS = {
   chat: "M4 5h16v11H10l-5 4v-4H4z",
   close: "M6 6l12 12M18 6L6 18",
-  send: "M4 12l16-8-5 16-4-6z",
+  send: "M12 19V5M6 11l6-6 6 6",
   stop: "M7 7h10v10H7z",
   up: "M7 11v9H4v-9zM7 11l4-8c2 0 2.5 2 2 4l-.5 2H19l-1.5 9-2 2H7",
   down: "M17 13V4h3v9zM17 13l-4 8c-2 0-2.5-2-2-4l.5-2H5l1.5-9 2-2H17",
