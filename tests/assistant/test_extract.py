@@ -43,6 +43,24 @@ def test_a_table_row_is_found_by_its_header_and_quoted_alone() -> None:
     assert items[0].quote == "| seats | 5 | 500 |"
 
 
+def test_a_piece_of_a_long_table_knows_the_header_it_repeats() -> None:
+    head = "| object | free plan | Scale plan |\n|---|---|---|\n"
+    body = head + "".join(f"| thing {n} | {n} | {n * 7} |\n" for n in range(30)) + "| seats | 5 | 500 |\n"
+    row = body.index("| seats")
+    passage = Passage("limits", 1, "", ((0, len(head)), (row, len(body))))
+    article = Article("limits", "limits", body, "en", ("public",), "v", url="/x", passages=(passage,))
+    items = evidence("How many seats has the Scale plan?", "en", [Hit(article, passage, 1.0)])
+    assert [item.quote for item in items] == ["| seats | 5 | 500 |"]
+
+
+def test_code_of_a_passage_that_repeats_its_fence_is_no_text() -> None:
+    body = "```sh\n# Install. Now\npip install refdesk\n```\n"
+    start, end = body.index("pip"), body.index("```\n", 5)
+    passage = Passage("code", 1, "", ((0, 6), (start, end), (end, len(body))))
+    article = Article("code", "code", body, "en", ("public",), "v", url="/x", passages=(passage,))
+    assert [i.quote for i in evidence("pip install", "en", [Hit(article, passage, 1.0)])] == ["pip install refdesk"]
+
+
 def test_both_sides_of_different_numbers_are_quoted_one_after_the_other() -> None:
     filler = [hit(f"f{n}", f"Refunds after purchase, possible case {word}.") for n, word in enumerate("abcdefg")]
     items = evidence("How many days after purchase are refunds possible?", "en", [NEW, *filler, OLD], limit=1)

@@ -71,3 +71,11 @@ def test_units_are_ordered_trimmed_spans_of_the_text(text: str) -> None:
         assert at <= start < end <= len(text)
         assert text[start:end] == text[start:end].strip()
         at = end
+
+
+@pytest.mark.parametrize(
+    "text", ["<!-- " * 4000, " " * 20000 + "x", "".join("`" * n + "a " for n in range(150)), "(a. B " * 3000]
+)
+def test_hostile_text_is_read_in_linear_steps(text: str) -> None:
+    """Each of these once took seconds; the test only has to end."""
+    assert all(unit.end <= len(text) for unit in sentences(text))

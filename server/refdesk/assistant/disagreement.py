@@ -14,7 +14,7 @@ from itertools import combinations
 import msgspec
 
 from refdesk.assistant.expectation import number_words
-from refdesk.assistant.sentences import sentences
+from refdesk.assistant.sentences import sentences_in
 from refdesk.ports import Hit
 from refdesk.text.terms import fold, is_stop_word, terms
 
@@ -68,13 +68,11 @@ def _disagree(one: _Statement, other: _Statement) -> bool:
 def _statements(hits: Sequence[Hit]) -> Iterator[_Statement]:
     seen: set[tuple[str, int]] = set()
     for hit in hits:
-        language = hit.article.language
-        for start, end in hit.passage.spans:
-            for unit in sentences(hit.article.body, start, end):
-                side = Side(hit, unit.start, unit.end)
-                if side.place not in seen:
-                    seen.add(side.place)
-                    yield _statement(side, language)
+        for unit in sentences_in(hit.article.body, hit.passage.spans):
+            side = Side(hit, unit.start, unit.end)
+            if side.place not in seen:
+                seen.add(side.place)
+                yield _statement(side, hit.article.language)
 
 
 def _statement(side: Side, language: str) -> _Statement:

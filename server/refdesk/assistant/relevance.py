@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from refdesk.assistant.expectation import Expectation, could_answer, expectation
-from refdesk.assistant.sentences import Unit, sentences
+from refdesk.assistant.sentences import Unit, sentences_in
 from refdesk.ports import Hit
 from refdesk.text.terms import terms
 
@@ -66,17 +66,14 @@ def _candidates(hits: Sequence[Hit]) -> list[Candidate]:
     found: list[Candidate] = []
     seen: set[tuple[str, int, int]] = set()
     for rank, hit in enumerate(hits):
-        body, place = hit.article.body, 0
-        for start, end in hit.passage.spans:
-            for unit in sentences(body, start, end):
-                key = (hit.article.id, unit.start, unit.end)
-                if key in seen:
-                    continue
+        body = hit.article.body
+        for place, unit in enumerate(sentences_in(body, hit.passage.spans)):
+            key = (hit.article.id, unit.start, unit.end)
+            if key not in seen:
                 seen.add(key)
                 text = body[unit.start : unit.end]
                 order = tuple(terms(text, hit.article.language))
                 found.append(Candidate(rank, hit, place, unit, text, frozenset(order), order))
-                place += 1
     return found
 
 

@@ -7,13 +7,15 @@ Headings, rules, link definitions, images and comments are no statements and giv
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from refdesk.domain.articles import Span
 
 LONGEST = 500
 """Characters; a "sentence" without any stop (a licence, a minified line) is cut at a clause or a space."""
+FARTHEST_HEAD = 60_000
+"""Characters between a piece of a table and its header that are still read for it."""
 
 
 class Unit(NamedTuple):
@@ -24,14 +26,14 @@ class Unit(NamedTuple):
     header: Span | None = None
 
 
-_FENCE = re.compile(r" {0,3}(?:>\s?)*\s*(`{3,}|~{3,})")
+_FENCE = re.compile(r"\s*(?:>\s*)*(`{3,}|~{3,})")
 _TABLE_ROW = re.compile(r"\s*\|.*\|\s*$")
-_TABLE_RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
+_TABLE_RULE = re.compile(r"(?:\|\s*)?:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?$")
 _SKIPPED = re.compile(r" {0,3}(?:#{1,6}(?:\s|$)|\[[^\]\n]+\]:\s|(?:[-*_]\s*){3,}$|=+\s*$|!\[[^\]\n]*\]\([^)\n]*\)\s*$)")
-_LEAD = re.compile(r"[ \t]*(?:>[ \t]?)*[ \t]*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?")
-_STARTS_ITEM = re.compile(r"[ \t]*(?:>[ \t]?)*[ \t]*(?:[-*+•]|\d{1,9}[.)])[ \t]+\S")
+_LEAD = re.compile(r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?")
+_STARTS_ITEM = re.compile(r"[ \t]*(?:>[ \t]*)*(?:[-*+•]|\d{1,9}[.)])[ \t]+\S")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_CODE_SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_TICKS = re.compile(r"`+")
 
 _CLOSERS = "\"'’”»“)\\]}*_`›」』）】"
 _STOP = re.compile(rf"[.!?…]+[{_CLOSERS}]*(?=\s)|[。！？｡]+[{_CLOSERS}]*|[।؟۔][{_CLOSERS}]*(?=\s)")
@@ -61,6 +63,16 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> list[Unit]:
     return [piece for block in _blocks(text, start, stop) for piece in _cut_long(text, block)]
 
 
+def sentences_in(text: str, spans: Sequence[Span]) -> list[Unit]:
+    """The units that lie in a passage's spans. A piece of a long table or fence stands apart from the head it repeats:
+    what lies between is read too, so that a row knows its header and code is known as code."""
+    low, high = min((start for start, _ in spans), default=0), max((end for _, end in spans), default=0)
+    if high - low > FARTHEST_HEAD:
+        return [unit for start, end in spans for unit in sentences(text, start, end)]
+    found = sentences(text, low, high)
+    return [unit for unit in found if any(start <= unit.start and unit.end <= end for start, end in spans)]
+
+
 def _blocks(text: str, start: int, end: int) -> Iterator[Unit]:
     """Paragraphs and items cut into sentences; rows and lines of code whole."""
     shown = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text[start:end])
@@ -74,11 +86,11 @@ def _blocks(text: str, start: int, end: int) -> Iterator[Unit]:
             yield from _stops(text, *paragraph)
             paragraph = None
         if not _is_row(content):
-            header = header if _TABLE_RULE.match(content) else None
+            header = header if _TABLE_RULE.match(content.strip()) else None
         if mark:
             fence = _next_fence(fence, mark[1], content)
         elif fence or (ends and _is_row(content)):
-            if not fence and number + 1 < len(lines) and _TABLE_RULE.match(lines[number + 1][1]):
+            if not fence and number + 1 < len(lines) and _TABLE_RULE.match(lines[number + 1][1].strip()):
                 header = line
             else:
                 yield from _trimmed(text, *line, header)
@@ -113,7 +125,7 @@ def _is_quoted(content: str) -> bool:
 
 
 def _is_row(content: str) -> bool:
-    return bool(_TABLE_ROW.match(content)) and not _TABLE_RULE.match(content)
+    return bool(_TABLE_ROW.match(content)) and not _TABLE_RULE.match(content.strip())
 
 
 def _lead(content: str) -> int:
@@ -132,13 +144,29 @@ def _trimmed(text: str, start: int, end: int, header: Span | None = None) -> Ite
 
 def _stops(text: str, start: int, end: int) -> Iterator[Unit]:
     """A paragraph's sentences. Stops inside code spans and inside brackets that close later do not count."""
-    masked = _CODE_SPAN.sub(lambda found: "x" * len(found[0]), text[start:end])
+    masked = _without_code(text[start:end])
     at = 0
     for stop in _STOP.finditer(masked):
         if stop.end() > at and _is_boundary(masked, at, stop):
             yield from _trimmed(text, start + at, start + stop.end())
             at = stop.end()
     yield from _trimmed(text, start + at, end)
+
+
+def _without_code(text: str) -> str:
+    """Code spans blanked out: from a run of ticks to the next run of the same length."""
+    runs = list(_TICKS.finditer(text))
+    last = {len(run[0]): number for number, run in enumerate(runs)}
+    kept, at, number = [], 0, 0
+    while number < len(runs):
+        opener, size = runs[number], len(runs[number][0])
+        number += 1
+        if last[size] < number:
+            continue
+        closer = next(n for n in range(number, len(runs)) if len(runs[n][0]) == size)
+        kept += [text[at : opener.start()], "x" * (runs[closer].end() - opener.start())]
+        at, number = runs[closer].end(), closer + 1
+    return "".join([*kept, text[at:]])
 
 
 def _is_boundary(text: str, at: int, stop: re.Match[str]) -> bool:
