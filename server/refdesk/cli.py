@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import structlog
 import uvloop
 
 from refdesk import __version__, commands, staff_commands
@@ -19,6 +20,8 @@ from refdesk.serving import configure_logging, serve
 from refdesk.settings import SETTINGS, Settings, load, unknown_names
 from refdesk.staff_commands import ACTIONS
 from refdesk.terminal import Terminal
+
+log = structlog.get_logger()
 
 READING = ("corpus", "data")
 ASKING = (*READING, "model", "anthropic_base_url", "turn_seconds", "persona")
@@ -81,7 +84,7 @@ def build_parser() -> argparse.ArgumentParser:
 def run_serve(settings: Settings, _: argparse.Namespace, terminal: Terminal) -> int:
     configure_logging(settings.log)
     for name in unknown_names(os.environ):
-        terminal.warn(f"{name} is no setting of Refdesk; see refdesk serve --help")
+        log.warning("unknown setting", name=name, remedy="see refdesk serve --help")
     uvloop.run(serve(settings, terminal.progress))
     return 0
 

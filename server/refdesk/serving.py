@@ -81,6 +81,7 @@ def configure_logging(form: str, level: int = logging.INFO) -> None:
         foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *final]
     )
     handler = logging.StreamHandler(sys.stderr)
+    handler.setLevel(logging.WARNING)  # a library told to be verbose would log what visitors wrote
     handler.setFormatter(formatter)
     root = logging.getLogger()
     root.handlers = [handler]

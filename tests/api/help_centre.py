@@ -46,7 +46,7 @@ ARTICLES = {
         for n in range(6)
     },
 }  # fmt: skip
-PUBLIC = 13
+PUBLIC = 12
 """Articles that an anonymous visitor may see."""
 
 CENTRE = """name = "Acme Help"

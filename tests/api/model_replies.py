@@ -42,4 +42,5 @@ def says(text: str) -> Reply:
 def tool_results(body: dict[str, Any]) -> list[dict[str, Any]]:
     """The results that the last message of a request hands over."""
     content = body["messages"][-1]["content"]
-    return [block for block in content if isinstance(block, dict) and block["type"] == "tool_result"]
+    found = [block for block in content if isinstance(block, dict) and block["type"] == "tool_result"]
+    return [{name: value for name, value in block.items() if name != "cache_control"} for block in found]

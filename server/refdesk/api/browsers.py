@@ -76,7 +76,9 @@ class BrowserGate:
             detail = "Send the body as `Content-Type: application/json`, not compressed."
             await refuse(sending, 415, "unsupported_media_type", detail, request_id)
             return
-        if scope["method"] == "HEAD" and not scope["path"].endswith("/events"):
+        if scope["method"] == "OPTIONS":
+            scope, sending = {**scope, "method": "ALLOWED"}, options_answer(sending)  # type: ignore[typeddict-item]
+        elif scope["method"] == "HEAD" and not scope["path"].endswith("/events"):
             scope = {**scope, "method": "GET"}  # the server itself leaves the body out
         await self._app(scope, receive, sending)
 
@@ -102,6 +104,24 @@ def host_name(host: str) -> str:
     if host.startswith("["):
         return host.partition("]")[0].lower() + "]"
     return host.partition(":")[0].lower()
+
+
+def options_answer(send: Send) -> Send:
+    """OPTIONS as the router's refusal of a method that no route has: where several handlers share a path, its own
+    answer names the methods of one of them."""
+    allowed = False
+
+    async def sending(message: Message) -> None:
+        nonlocal allowed
+        if message["type"] == "http.response.start" and message["status"] == 405:
+            allowed = True
+            kept = [(name, value) for name, value in message["headers"] if name.lower() == b"allow"]
+            message = {**message, "status": 204, "headers": kept}
+        elif message["type"] == "http.response.body" and allowed:
+            message = {**message, "body": b""}
+        await send(message)
+
+    return sending
 
 
 def is_json(headers: dict[bytes, str]) -> bool:

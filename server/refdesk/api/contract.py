@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -11,8 +11,7 @@ from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme
 
 from refdesk import __version__
-from refdesk.api.console_schemas import CONSOLE_REQUESTS
-from refdesk.api.schemas import REQUESTS, TEXTS
+from refdesk.api.schemas import TEXTS, Request
 from refdesk.domain.events import PAYLOADS
 
 SESSION, STAFF, CONSOLE = "session", "staff", "console"
@@ -51,6 +50,8 @@ def openapi_document(handlers: Sequence[Any]) -> dict[str, Any]:
 
 
 def complete_operation(path: str, operation: dict[str, Any]) -> None:
+    for parameter in operation.get("parameters", ()):
+        complete_parameter(parameter)
     if path == "/v1/ask":
         operation["responses"]["200"]["content"]["text/event-stream"] = EVENT_STREAM
     if path.endswith(("/events", "/check")):
@@ -60,23 +61,38 @@ def complete_operation(path: str, operation: dict[str, Any]) -> None:
         operation["requestBody"]["required"] = False
 
 
+def complete_parameter(parameter: dict[str, Any]) -> None:
+    if parameter["name"] == "Idempotency-Key":
+        parameter["schema"] = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[ -~]*[!-~][ -~]*$"}
+
+
 def complete_schema(name: str, schema: dict[str, Any]) -> None:
     """An answer holds every field unless it is optional by its type; a request no other than its own."""
     fields: dict[str, Any] = schema.get("properties", {})
-    if name in REQUESTS or name in CONSOLE_REQUESTS:
+    kind = struct_of(name, fields)
+    if kind is not None and issubclass(kind, Request):
         schema["additionalProperties"] = False
         for field, rule in TEXTS.get(name, {}).items():
             fields[field] = {**fields[field], **rule}
-    elif fields:
-        schema["required"] = sorted(field for field in fields if field not in REQUIRED_NEVER.get(name, ()))
+    elif kind is not None:
+        schema["required"] = sorted(fields.keys() - optional_fields(kind))
 
 
-REQUIRED_NEVER: dict[str, tuple[str, ...]] = {
-    "AskedTurn": ("token",),
-    "FoundPassage": ("score", "signals"),
-    "Problem": ("field",),
-    "Source": ("from_turn",),
-}
+def struct_of(name: str, fields: Collection[str]) -> type[msgspec.Struct] | None:
+    """The struct that a schema describes."""
+    kinds = list(msgspec.Struct.__subclasses__())
+    for kind in kinds:  # grows while it is read
+        kinds += kind.__subclasses__()
+        if kind.__name__ == name and {field.encode_name for field in msgspec.structs.fields(kind)} == set(fields):
+            return kind
+    return None
+
+
+def optional_fields(kind: type[msgspec.Struct]) -> set[str]:
+    """What an answer may leave out."""
+    left_out = kind.__struct_config__.omit_defaults
+    fields = msgspec.structs.fields(kind)
+    return {f.encode_name for f in fields if f.default is msgspec.UNSET or (left_out and not f.required)}
 
 
 def document_text(handlers: Sequence[Any]) -> str:

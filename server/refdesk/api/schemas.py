@@ -115,7 +115,6 @@ TEXTS: dict[str, dict[str, dict[str, Any]]] = {
     "Page": {"url": {"pattern": NO_NUL}, "title": {"pattern": NO_NUL}},
 }
 """What the handlers ask of texts, for the OpenAPI document; lengths count after trimming."""
-REQUESTS = frozenset(kind.__name__ for kind in (AskRequest, FeedbackRequest, Page, SessionRequest, SyncRequest))
 
 
 def may_be_id(text: str) -> bool:

@@ -16,6 +16,7 @@ from litestar.response import Stream
 
 import refdesk
 from refdesk.api import sse
+from refdesk.api.problems import problems
 from refdesk.api.services import Services, services_of
 from refdesk.domain.articles import HelpCentre
 from refdesk.domain.events import TurnEvent
@@ -94,7 +95,7 @@ def settings_in(language: str, services: Services, centre: HelpCentre) -> Widget
     )
 
 
-@get("/v1/widget/settings")
+@get("/v1/widget/settings", responses=problems(503))
 async def widget_settings(
     request: Request[Any, Any, Any],
     language: Annotated[str | None, Parameter(max_length=35, required=False)] = None,
@@ -105,7 +106,7 @@ async def widget_settings(
     return settings_in(language_for(language, centre), services, centre)
 
 
-@get("/v1/widget/check")
+@get("/v1/widget/check", media_type="text/event-stream", responses=problems())
 async def widget_check(
     request: Request[Any, Any, Any],
     origin: Annotated[str | None, Parameter(max_length=300, required=False)] = None,

@@ -62,8 +62,10 @@ def _answer_of(stored: StoredTurn, snapshot: Snapshot, roles: Roles) -> str:
 
 
 def used_ids(stored: StoredTurn) -> list[str]:
-    """Articles whose text or title the answer of that turn may repeat."""
+    """Articles whose text or title the answer of that turn may repeat: of one that cites nothing, all it had read."""
     turn = stored.turn
+    if not turn.sources:
+        return [document.id for document in stored.trail.documents if document.read]
     claimed = [claim.source_id for claim in turn.claims if claim.source_id]
     conflicting = [position.source_id for conflict in turn.conflicts for position in conflict.positions]
     return list(dict.fromkeys([*(source.id for source in turn.sources), *claimed, *conflicting]))
