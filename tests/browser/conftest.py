@@ -63,6 +63,8 @@ def page(page: Page) -> Page:
 @pytest.fixture
 def check(page: Page) -> Callable[..., None]:
     """No accessibility finding, by WCAG 2.2 AA and best practice, shadow trees included."""
+    if not AXE.exists():
+        pytest.skip("needs axe-core (npm ci in widget/)")
     source = AXE.read_text()
 
     def run() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -375,9 +374,6 @@ def handler_for(stub: HelpStub) -> type[BaseHTTPRequestHandler]:
                     # once only: who comes back gets the rest
                     if number > after:
                         return
-                    continue
-                if name == "pause":
-                    time.sleep(data)
                     continue
                 number += 1
                 if number <= after:

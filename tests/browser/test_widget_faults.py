@@ -155,9 +155,22 @@ def test_reload_keeps_conversation_sources_and_open_panel(page: Page, stub: Help
     expect(page.locator("dialog")).to_be_visible()
     expect(page.locator(".chip")).to_have_text("SSO setup")
     assert page.locator(".log").inner_text() == before
+    assert page.evaluate("document.activeElement === document.body"), "a page that loads keeps its own focus"
     ask(page, "more")
     settled(page)
     assert stub.asked()[-1]["conversation_id"] == "c_1"
+
+
+def test_a_small_screen_is_not_covered_by_a_page_that_loads(page: Page, stub: HelpStub) -> None:
+    page.set_viewport_size({"width": 360, "height": 640})
+    opened(page, stub)
+    ask(page, "q")
+    settled(page)
+    page.reload()
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("dialog")).to_be_hidden()
+    page.locator(".launcher").click()
+    expect(page.locator(".chip")).to_have_text("SSO setup")
 
 
 def test_reload_in_the_middle_of_an_answer_follows_it_to_its_end(page: Page, stub: HelpStub) -> None:
@@ -236,7 +249,7 @@ def test_streaming_never_shrinks_flips_or_shows_a_mark(page: Page, stub: HelpStu
         "| Plan | Lifetime |\n| --- | ---: |\n| **Team** | 60 min |\n\n```\ncurl -X POST\n```\n\n> **Note:** once.\n"
     )
     pieces = [text[start : start + 3] for start in range(0, len(text), 3)]
-    steps = [item for piece in pieces for item in (("delta", {"text": piece}), ("pause", 0.012))]
+    steps = [item for n, piece in enumerate(pieces) for item in (("delta", {"text": piece}), ("hold", f"frame {n}"))]
     stub.answers["q"] = turn(answer=text, sources=[])
     stub.streams["q"] = [*steps, ("done", None)]
     opened(page, stub)
@@ -260,9 +273,12 @@ def test_streaming_never_shrinks_flips_or_shows_a_mark(page: Page, stub: HelpStu
       }"""
     )
     ask(page, "q")
+    for n in range(len(pieces)):
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        stub.release(f"frame {n}")
     settled(page)
     assert page.evaluate("faults") == []
-    assert page.evaluate("frames_seen") > 10
+    assert page.evaluate("frames_seen") > len(pieces)
 
 
 # --- versions apart ---

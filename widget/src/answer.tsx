@@ -105,9 +105,7 @@ function Excerpts({ around, message }: { around: Surroundings; message: Message 
   const { strings, server } = around;
   return (
     <div class="box excerpts">
-      <p>
-        <strong>{strings.excerpts}</strong>
-      </p>
+      <h4>{strings.excerpts}</h4>
       <Text message={message} server={server} />
       {(message.turn.evidence ?? []).map((item, index) => (
         <figure key={index}>

@@ -8,6 +8,7 @@ const PREFIX = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))*[ \t]*(?:#{
 const UNDECIDED = /^[ \t>]*(?:[-*+_=~`#|:. \t]+|\d{1,9}[.)]?)?[ \t]*[*_~`]*$/;
 /** A bracket that is not closed after so many characters is no link. */
 const LONGEST_LABEL = 300;
+const LONGEST_TARGET = 2100;
 
 export function heal(text: string): string {
   const lines = text.split("\n");
@@ -134,18 +135,19 @@ function closeCode(text: string, at: number, run: string, open: Opener[]): strin
 /** Behind a complete link, or behind the bracket of what is none; -1 while it is undecided. */
 function linkEnd(text: string, at: number): number {
   const image = text[at] === "!" ? 1 : 0;
-  const label = matching(text, at + image, "[", "]");
-  if (label < 0) return text.length - at > LONGEST_LABEL || /\n\s*\n/.test(text.slice(at)) ? at + 1 + image : -1;
+  const label = matching(text, at + image, "[", "]", LONGEST_LABEL);
+  if (label < 0) return text.length - at > LONGEST_LABEL || /\n[ \t]*\n/.test(text.slice(at)) ? at + 1 + image : -1;
   if (label === text.length) return -1;
   if (text[label] !== "(") return image ? label : at + 1;
-  const end = matching(text, label, "(", ")");
-  if (end < 0) return text.length - label > 2100 ? label : -1;
-  return end;
+  const end = matching(text, label, "(", ")", LONGEST_TARGET);
+  return end < 0 && text.length - label > LONGEST_TARGET ? label : end;
 }
 
-function matching(text: string, at: number, opening: string, closing: string): number {
+/** Behind the bracket that closes the one here; -1 if there is none within so many characters. */
+function matching(text: string, at: number, opening: string, closing: string, longest: number): number {
   let depth = 0;
-  for (let i = at; i < text.length; i++) {
+  const end = Math.min(text.length, at + longest);
+  for (let i = at; i < end; i++) {
     if (text[i] === "\\") i++;
     else if (text[i] === opening) depth++;
     else if (text[i] === closing && --depth === 0) return i + 1;

@@ -30,6 +30,7 @@ export class Controller {
   private server: ServerSettings = {};
   private settled = false;
   private opener: Element | null = null;
+  private restoring = false;
 
   constructor(private readonly element: RefdeskChat) {
     const { settings } = element;
@@ -48,7 +49,11 @@ export class Controller {
     this.narrow.addEventListener("change", this.draw);
     this.draw();
     void this.refresh();
-    if (element.floating) this.chat.setOpen(this.chat.wasOpen);
+    // as it was on the page before, but without taking the focus, and never over all of a small screen
+    if (element.floating && this.chat.wasOpen && !this.narrow.matches) {
+      this.restoring = true;
+      this.chat.setOpen(true);
+    }
     if (!settings.identity) void this.chat.restore();
   }
 
@@ -100,7 +105,11 @@ export class Controller {
     if (!dialog?.isConnected) return;
     const { open } = this.chat.state;
     const modal = this.narrow.matches;
-    if (open && (!dialog.open || dialog.matches(":modal") !== modal)) {
+    if (open && this.restoring) {
+      this.restoring = false;
+      // `show()` would move the focus
+      dialog.setAttribute("open", "");
+    } else if (open && (!dialog.open || dialog.matches(":modal") !== modal)) {
       const { activeElement } = this.element.root;
       if (dialog.open) dialog.close();
       else this.opener = document.activeElement === this.element ? activeElement : document.activeElement;

@@ -78,3 +78,10 @@ test("an answer that was stopped in the middle of a mark shows none of it", () =
   new LiveMarkdown(host, new Builder((href) => ({ href }))).update("Open **Sett", false);
   assert.equal(host.innerHTML, "<p>Open <strong>Sett</strong></p>");
 });
+
+test("an answer of the greatest length is healed, whatever it repeats", { timeout: 60_000 }, () => {
+  for (const piece of ["[", "![", "[a](", "*a ", "**a", "`", "<a", "| a |\n", "```\n", "a\n", "> ", "_a_"]) {
+    const text = piece.repeat(30_000 / piece.length);
+    assert.equal(typeof heal(text), "string");
+  }
+});
