@@ -18,7 +18,7 @@ from refdesk.api.limits import Limit, client_key
 from refdesk.api.members import secret_hash
 from refdesk.api.problems import problems
 from refdesk.api.services import Services, services_of
-from refdesk.api.staff import COOKIE, agents, check_origin, client_address, member_in, record
+from refdesk.api.staff import COOKIE, agents, client_address, member_in, own_pages, record
 from refdesk.api.times import timestamp
 from refdesk.domain.console import StaffAccount
 from refdesk.domain.passwords import checked_password
@@ -34,11 +34,10 @@ def wrong_credentials() -> RequestError:
     return RequestError(401, "login_failed", "The name or the password is wrong.")
 
 
-@post("/v1/console/login", status_code=200, responses=problems(401, 413, 415, 429, 503))
+@post("/v1/console/login", status_code=200, guards=[own_pages], responses=problems(401, 413, 415, 429, 503))
 async def login(request: Request[Any, Any, Any], data: LoginRequest) -> Response[MemberResponse]:
     """Opens a session; its cookie is the answer's."""
     services = services_of(request)
-    check_origin(request, services)
     account = await authenticated(request, services, data.name.strip().lower()[:MAX_NAME], data.password)
     if old := request.cookies.get(COOKIE):
         await services.console.close_staff_session(secret_hash(old))

@@ -41,6 +41,11 @@ async def admins(connection: Connection, _: BaseRouteHandler) -> None:
         raise RequestError(403, "admin_only", "Only an admin may do this.")
 
 
+async def own_pages(connection: Connection, _: BaseRouteHandler) -> None:
+    """A guard for what needs nobody signed in, but no other page may do."""
+    check_origin(connection, connection.app.state.services)
+
+
 async def admitted(connection: Connection) -> Member:
     services: Services = connection.app.state.services
     member = await member_of(connection, services)

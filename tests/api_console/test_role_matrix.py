@@ -1,0 +1,71 @@
+"""Every route for every kind of caller; a new route without a row in the table fails."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from people import new_account, new_key
+from refdesk_server import RefdeskServer
+from role_matrix import BODIES, QUERIES, STATUSES
+
+from scripted_api import ScriptedModel
+
+DOCUMENT = json.loads((Path(__file__).parents[2] / "openapi" / "openapi.json").read_text("utf-8"))
+CALLERS = ("none", "visitor", "agent", "admin")
+ELSEWHERE = {"GET /v1/widget/check": "answers with events until a page has proved that it is allowed"}
+
+
+def routes() -> list[str]:
+    return sorted(f"{method.upper()} {path}" for path, item in DOCUMENT["paths"].items() for method in item)
+
+
+@pytest.fixture(scope="module")
+def tokens(server: RefdeskServer) -> dict[str, str | None]:
+    staff = {role: new_key(server, new_account(server, role)) for role in ("agent", "admin")}
+    return {"none": None, **staff}
+
+
+def test_every_route_has_a_row() -> None:
+    assert sorted({*STATUSES, *ELSEWHERE}) == routes()
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize("route", STATUSES)
+def test_route(
+    server: RefdeskServer, model: ScriptedModel, tokens: dict[str, str | None], route: str, caller: str
+) -> None:
+    method, path = route.split(" ")
+    token = server.token() if caller == "visitor" else tokens[caller]
+    with server.client(token) as client:
+        address = re.sub(r"\{\w+\}", "none", path)
+        answer = client.request(method, address, json=BODIES.get(route), params=QUERIES.get(route))
+    assert answer.status_code == STATUSES[route][CALLERS.index(caller)], answer.text
+
+
+@pytest.mark.parametrize("route", [route for route in STATUSES if route.split(" ")[0] in ("POST", "PUT", "PATCH")])
+def test_nobody_learns_what_a_console_route_expects(server: RefdeskServer, route: str) -> None:
+    """Who may not come in is told so before the body is looked at."""
+    method, path = route.split(" ")
+    if not path.startswith("/v1/console") or path.endswith("/login"):
+        return
+    with server.client() as client:
+        answer = client.request(method, re.sub(r"\{\w+\}", "none", path), json={"nonsense": 1})
+    assert answer.status_code == 401
+
+
+def test_safe_methods_change_nothing(server: RefdeskServer, model: ScriptedModel, tokens: dict[str, str | None]) -> None:
+    with server.client(tokens["admin"]) as admin:
+        before = admin.get("/v1/console/staff").text, len(admin.get("/v1/console/keys").json()["keys"])
+        for route in STATUSES:
+            method, path = route.split(" ")
+            if method != "GET" or path.endswith("/events"):
+                continue
+            address = re.sub(r"\{\w+\}", "none", path)
+            for verb in ("GET", "HEAD", "OPTIONS"):
+                headers = {"x-http-method-override": "DELETE"}
+                admin.request(verb, address, params=QUERIES.get(route), headers=headers)
+            assert admin.request("TRACE", address).status_code == 405
+        assert (admin.get("/v1/console/staff").text, len(admin.get("/v1/console/keys").json()["keys"])) == before
