@@ -15,3 +15,8 @@ def pytest_runtest_makereport(item, call):
         report.outcome = "failed"
         report.longrepr = f"skipped on CI: {report.longrepr}"
     return report
+
+
+def pytest_collection_modifyitems(items):
+    """Browser tests stand last: Playwright keeps its event loop running in this thread until the session ends."""
+    items.sort(key=lambda item: "browser" in item.path.parts)

@@ -1,7 +1,7 @@
 """The whole check, from nothing: environment, types, lint, import layers, tests. Standard library only.
 
-    python3 tests/run_all.py            everything
-    python3 tests/run_all.py --no-install    with the environment as it is
+python3 tests/run_all.py            everything
+python3 tests/run_all.py --no-install    with the environment as it is
 """
 
 from __future__ import annotations

@@ -11,12 +11,12 @@ import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripted_api import block, closing, error_event, event, opening, text, thinking, tool
 
 from refdesk.adapters.anthropic_events import ReplyDecoder
 from refdesk.adapters.anthropic_wire import MAX_EVENT_BYTES
 from refdesk.errors import ModelFailure
 from refdesk.ports import ModelEvent, ModelReply, TextDelta, ToolInputDelta, ToolUse
+from scripted_api import block, closing, error_event, event, opening, text, thinking, tool
 
 STREAMS = sorted((Path(__file__).parent.parent / "data" / "streams").glob("*.sse"))
 PING = event({"type": "ping"})

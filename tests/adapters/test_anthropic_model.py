@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from scripted_api import Answer, ScriptedApi, closing, error_event, opening, scripted_api, text, tool
 
 from refdesk.adapters.anthropic_model import AnthropicModel
 from refdesk.errors import ModelFailure
 from refdesk.ports import ModelEvent, ModelReply, ModelRequest, TextDelta
+from scripted_api import Answer, ScriptedApi, closing, error_event, opening, scripted_api, text, tool
 
 KEY = "key-that-nobody-may-see"
 REQUEST = ModelRequest("Be exact.", (), ({"role": "user", "content": "How long?"},), 100)

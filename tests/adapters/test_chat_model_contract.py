@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 
 import pytest
-from scripted_api import answer_of, scripted_api
 
 from fake_model import Call, FakeChatModel, Reply, Say, Think, call, say
 from refdesk.adapters.anthropic_model import AnthropicModel
@@ -23,6 +22,7 @@ from refdesk.ports import (
     ToolStarted,
     ToolUse,
 )
+from scripted_api import answer_of, scripted_api
 
 REQUEST = ModelRequest("Be exact.", (), ({"role": "user", "content": "How long?"},), 100)
 Make = Callable[..., Awaitable[ChatModel]]

@@ -56,7 +56,9 @@ def test_nobody_learns_what_a_console_route_expects(server: RefdeskServer, route
     assert answer.status_code == 401
 
 
-def test_safe_methods_change_nothing(server: RefdeskServer, model: ScriptedModel, tokens: dict[str, str | None]) -> None:
+def test_safe_methods_change_nothing(
+    server: RefdeskServer, model: ScriptedModel, tokens: dict[str, str | None]
+) -> None:
     with server.client(tokens["admin"]) as admin:
         before = admin.get("/v1/console/staff").text, len(admin.get("/v1/console/keys").json()["keys"])
         for route in STATUSES:

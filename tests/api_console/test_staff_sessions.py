@@ -191,7 +191,9 @@ def test_a_page_of_the_widget_reads_nothing_with_the_cookie(server: RefdeskServe
 # --- accounts --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("password", ["", "admin", "123456", "changeme", "aaaaaaaaaaaaaa", "changeme1234", "1234567890"])
+@pytest.mark.parametrize(
+    "password", ["", "admin", "123456", "changeme", "aaaaaaaaaaaaaa", "changeme1234", "1234567890"]
+)
 def test_weak_passwords_are_refused(server: RefdeskServer, admin: httpx2.Client, password: str) -> None:
     answer = admin.post("/v1/console/staff", json={"name": "weak", "password": password})
     assert answer.status_code == 400

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from model_replies import opens, refund_answer
 from refdesk_server import RefdeskServer
 
 PREVIOUS = Path(__file__).parent / "previous" / "refdesk.js"
+"""The file of the last release, as pages may still have it cached; a release replaces it by its own."""
 OVERLOADED = Answer(
     (b'{"type":"error","error":{"type":"overloaded_error","message":"x"}}',), 529, {"content-type": "application/json"}
 )
@@ -118,6 +119,15 @@ def test_the_self_check_gives_a_verdict_for_each(page: Page, server: RefdeskServ
     page.get_by_label("Address of your page").fill("https://foreign.example")
     page.get_by_role("button", name="Check").click()
     expect(page.locator("[data-check=origin]")).to_contain_text("REFDESK_ALLOWED_ORIGINS")
+
+
+@pytest.mark.parametrize("path", ["/demo", "/demo/csp", "/demo/check"])
+def test_the_demo_pages_have_no_accessibility_finding(
+    page: Page, server: RefdeskServer, check: Callable[[], None], path: str
+) -> None:
+    page.goto(server.url + path)
+    page.locator(".launcher").wait_for()
+    check()
 
 
 def test_another_origin_that_is_allowed(

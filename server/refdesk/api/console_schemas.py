@@ -82,15 +82,6 @@ class RetentionRequest(Request):
     force: bool = False
 
 
-CONSOLE_REQUESTS = frozenset(
-    kind.__name__
-    for kind in (
-        LoginRequest, PasswordRequest, StaffRequest, StaffChangeRequest, KeyRequest, NoteRequest, TagsRequest,
-        VerdictRequest, ReplayRequest, PreviewRequest, EraseRequest, RetentionRequest,
-    )
-)  # fmt: skip
-
-
 class MemberResponse(msgspec.Struct):
     name: str
     role: StaffRole

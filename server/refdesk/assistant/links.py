@@ -19,8 +19,8 @@ def new_resolver(work: TurnWork) -> AnswerResolver:
         return article.id if article is not None else article_id
 
     read: set[str] = set()
-    for article_id in found:
-        body = found[article_id].body
+    for article_id, article in found.items():
+        body = article.body
         for start, end in trail.given(article_id):
             read |= links_written(body[start:end])
     return AnswerResolver(LinkTable(articles.values(), named=named, read=frozenset(read)))

@@ -133,6 +133,8 @@ def _check_contact(given: _File) -> None:
     mail = given.contact.mail
     for key, url in (("url", given.contact.url), ("callback", given.contact.callback)):
         if url and canonical_url(url) is None:
-            raise _wrong(f"contact.{key}", "it must be an http(s) address without a user name, or begin with a single /")
+            raise _wrong(
+                f"contact.{key}", "it must be an http(s) address without a user name, or begin with a single /"
+            )
     if mail and not _MAIL.fullmatch(mail):
         raise _wrong("contact.mail", f"{mail!r} is no mail address")
