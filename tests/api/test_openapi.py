@@ -7,7 +7,6 @@ from pathlib import Path
 
 import httpx2
 import msgspec
-import pytest
 from model_replies import opens, refund_answer
 from turn_events import all_events
 
@@ -15,8 +14,6 @@ from refdesk.api.contract import events_text
 from refdesk.api.routes import openapi_text
 from refdesk.domain.events import PAYLOADS
 from scripted_api import ScriptedModel
-
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Litestar 2 warns of what Litestar 3 will drop
 
 FOLDER = Path(__file__).parents[2] / "openapi"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from litestar import Request, delete, get, patch, post
-from litestar.params import Parameter
+from litestar.params import FromPath, JSONBody, QueryParameter
 
 from refdesk.api.console_schemas import (
     AuditResponse,
@@ -58,7 +58,7 @@ async def staff_list(request: Request[Any, Any, Any]) -> StaffList:
     security=STAFF_ONLY,
     responses=problems(401, 409, 413, 415, 503),
 )
-async def add_staff(request: Request[Any, Any, Any], data: StaffRequest) -> StaffResponse:
+async def add_staff(request: Request[Any, Any, Any], data: JSONBody[StaffRequest]) -> StaffResponse:
     services, name = services_of(request), checked_name(data.name)
     hashed = None
     if data.password is not None:
@@ -76,7 +76,9 @@ async def add_staff(request: Request[Any, Any, Any], data: StaffRequest) -> Staf
     security=STAFF_ONLY,
     responses=problems(401, 404, 413, 415, 503),
 )
-async def change_staff(request: Request[Any, Any, Any], name: str, data: StaffChangeRequest) -> StaffResponse:
+async def change_staff(
+    request: Request[Any, Any, Any], name: FromPath[str], data: JSONBody[StaffChangeRequest]
+) -> StaffResponse:
     """Disabling ends the account's sessions and keys at once, a new password its sessions."""
     services = services_of(request)
     before = await services.console.staff_account(name)
@@ -114,7 +116,7 @@ async def key_list(request: Request[Any, Any, Any]) -> KeyList:
     security=STAFF_ONLY,
     responses=problems(401, 404, 413, 415, 503),
 )
-async def add_key(request: Request[Any, Any, Any], data: KeyRequest) -> NewKeyResponse:
+async def add_key(request: Request[Any, Any, Any], data: JSONBody[KeyRequest]) -> NewKeyResponse:
     """A key acts with its account's role. It is in this answer only."""
     services, member = services_of(request), member_in(request)
     name = owner_of(data, member)
@@ -140,7 +142,7 @@ def owner_of(data: KeyRequest, member: Member) -> str:
     security=STAFF_ONLY,
     responses=problems(401, 404, 503),
 )
-async def disable_key(request: Request[Any, Any, Any], kid: str) -> None:
+async def disable_key(request: Request[Any, Any, Any], kid: FromPath[str]) -> None:
     """For good, and at once."""
     services, member = services_of(request), member_in(request)
     listed = await services.console.staff_keys(None if member.role == "admin" else member.name)
@@ -156,7 +158,7 @@ async def disable_key(request: Request[Any, Any, Any], kid: str) -> None:
 @get("/v1/console/audit", guards=[admins], security=STAFF_ONLY, responses=problems(401, 503))
 async def audit(
     request: Request[Any, Any, Any],
-    cursor: Annotated[str | None, Parameter(max_length=100, required=False)] = None,
+    cursor: Annotated[str | None, QueryParameter(max_length=100, required=False)] = None,
 ) -> AuditResponse:
     """Newest first. No route changes or deletes an entry."""
     page = await services_of(request).console.audit(cursor=cursor)

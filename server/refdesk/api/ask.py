@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 from litestar import Request, Response, get, post
 from litestar.openapi.datastructures import ResponseSpec
-from litestar.params import HeaderParameter, JSONBody
+from litestar.params import FromPath, HeaderParameter, JSONBody
 from litestar.response import Stream
 
 from refdesk.api import sse
@@ -192,7 +192,7 @@ def no_turn() -> RequestError:
 )
 async def events(
     request: Request[Any, Any, Any],
-    turn_id: str,
+    turn_id: FromPath[str],
     last_event_id: Annotated[str | None, HeaderParameter(name="Last-Event-ID", required=False)] = None,
 ) -> Stream:
     """Replays what came after `Last-Event-ID`, then goes on live. A turn that ended long ago gives its `done`."""
@@ -234,7 +234,7 @@ async def own_turn(request: Request[Any, Any, Any], turn_id: str, visitor: Visit
 
 
 @post("/v1/turns/{turn_id:str}/stop", status_code=200, security=VISITOR_ONLY, responses=problems(401, 404, 415, 503))
-async def stop(request: Request[Any, Any, Any], turn_id: str) -> Turn:
+async def stop(request: Request[Any, Any, Any], turn_id: FromPath[str]) -> Turn:
     """Stops a running turn, the model call included, and gives the turn as it then is."""
     services = services_of(request)
     visitor = await required_visitor(request)

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Annotated, Any
 
 from litestar import MediaType, Request, Response, get
-from litestar.params import Parameter
+from litestar.params import FromPath, QueryParameter
 
 from refdesk.api.services import services_of
 from refdesk.errors import RequestError
@@ -54,7 +54,7 @@ def page_language(wanted: str | None) -> str:
     return wanted if wanted in SHOP else "en"
 
 
-Language = Annotated[str | None, Parameter(max_length=35, required=False)]
+Language = Annotated[str | None, QueryParameter(max_length=35, required=False)]
 
 
 @get("/demo", include_in_schema=False)
@@ -102,7 +102,7 @@ async def demo_check() -> Response[str]:
 
 
 @get("/demo/files/{name:str}", include_in_schema=False)
-async def demo_file(name: str) -> Response[bytes]:
+async def demo_file(name: FromPath[str]) -> Response[bytes]:
     if name not in FILES:
         raise RequestError(404, "not_found", "There is nothing at this address.")
     content = files("refdesk.api").joinpath("static", name).read_bytes()

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from litestar import Request, get
-from litestar.params import Parameter
+from litestar.di import NamedDependency
+from litestar.params import QueryParameter
 from litestar.response import Stream
 
 from refdesk.api.contract import STAFF_ONLY
@@ -24,7 +25,7 @@ COLUMNS = (
     "cited", "shown", "rating", "comment", "verdict", "model", "input_tokens", "output_tokens", "total_ms",
 )  # fmt: skip
 
-What = Annotated[Literal["conversations"], Parameter(required=False)]
+What = Annotated[Literal["conversations"], QueryParameter(required=False)]
 
 
 def row_of(logged: LoggedTurn) -> dict[str, Any]:
@@ -98,7 +99,9 @@ def attachment(chunks: AsyncIterator[bytes], kind: str, media_type: str) -> Stre
     media_type="text/csv",
     responses=problems(401, 503),
 )
-async def export_csv(request: Request[Any, Any, Any], wanted: LogFilter, what: What = "conversations") -> Stream:
+async def export_csv(
+    request: Request[Any, Any, Any], wanted: NamedDependency[LogFilter], what: What = "conversations"
+) -> Stream:
     """One row a turn, oldest first; opens by a double click, and no cell is run as a formula."""
     services = await begun(request, wanted, what, "csv")
     return attachment(csv_lines(services, wanted), "csv", "text/csv")
@@ -112,7 +115,9 @@ async def export_csv(request: Request[Any, Any, Any], wanted: LogFilter, what: W
     media_type="application/x-ndjson",
     responses=problems(401, 503),
 )
-async def export_jsonl(request: Request[Any, Any, Any], wanted: LogFilter, what: What = "conversations") -> Stream:
+async def export_jsonl(
+    request: Request[Any, Any, Any], wanted: NamedDependency[LogFilter], what: What = "conversations"
+) -> Stream:
     """One turn a line, oldest first."""
     services = await begun(request, wanted, what, "jsonl")
     return attachment(json_lines(services, wanted), "jsonl", "application/x-ndjson")

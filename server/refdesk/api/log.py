@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from litestar import Request, get, patch, post, put
-from litestar.di import Provide
-from litestar.params import Parameter, QueryParameter
+from litestar.di import NamedDependency, Provide
+from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.response import Stream
 
 from refdesk.api.ask import no_conversation, no_turn
@@ -38,20 +38,20 @@ MOST_TAGS = 20
 MAX_Q = 500
 EXPORT_PAGE = 200
 
-Text = Annotated[str | None, Parameter(max_length=200, required=False)]
+Text = Annotated[str | None, QueryParameter(max_length=200, required=False)]
 From = Annotated[str | None, QueryParameter(name="from", max_length=40, required=False)]
 To = Annotated[str | None, QueryParameter(name="to", max_length=40, required=False)]
-Query = Annotated[str | None, Parameter(max_length=MAX_Q, required=False)]
+Query = Annotated[str | None, QueryParameter(max_length=MAX_Q, required=False)]
 
 
 def log_filter(
     *,
-    status: Status | None = None,
-    grounded: Literal["true", "false"] | None = None,
-    rating: Literal["up", "down"] | None = None,
-    kind: Kind | None = None,
+    status: FromQuery[Status | None] = None,
+    grounded: FromQuery[Literal["true", "false"] | None] = None,
+    rating: FromQuery[Literal["up", "down"] | None] = None,
+    kind: FromQuery[Kind | None] = None,
     language: Text = None,
-    verdict: Verdict | None = None,
+    verdict: FromQuery[Verdict | None] = None,
     tag: Text = None,
     visitor: Text = None,
     q: Query = None,
@@ -86,9 +86,9 @@ FILTER = {"wanted": Provide(log_filter, sync_to_thread=False)}
 )
 async def conversations(
     request: Request[Any, Any, Any],
-    wanted: LogFilter,
+    wanted: NamedDependency[LogFilter],
     cursor: Text = None,
-    limit: Annotated[int, Parameter(ge=1, le=200, required=False)] = PAGE,
+    limit: Annotated[int, QueryParameter(ge=1, le=200, required=False)] = PAGE,
 ) -> LogResponse:
     """Each conversation at its newest turn that passes every filter; the newest first."""
     page = await services_of(request).console.log(wanted, cursor=cursor, limit=limit)
@@ -101,7 +101,7 @@ async def conversations(
     security=STAFF_ONLY,
     responses=problems(401, 404, 503),
 )
-async def conversation(request: Request[Any, Any, Any], conversation_id: str) -> dict[str, Any]:
+async def conversation(request: Request[Any, Any, Any], conversation_id: FromPath[str]) -> dict[str, Any]:
     """All its turns, each with its evidence trail, and what staff have put to it."""
     services = services_of(request)
     found = await services.store.conversation(conversation_id, None) if may_be_id(conversation_id) else None
@@ -121,7 +121,7 @@ async def conversation(request: Request[Any, Any, Any], conversation_id: str) ->
 
 
 @get("/v1/console/turns/{turn_id:str}", guards=[agents], security=STAFF_ONLY, responses=problems(401, 404, 503))
-async def turn(request: Request[Any, Any, Any], turn_id: str) -> dict[str, Any]:
+async def turn(request: Request[Any, Any, Any], turn_id: FromPath[str]) -> dict[str, Any]:
     """One turn by its id alone: what a permalink names."""
     services = services_of(request)
     stored = await turn_of(services, turn_id)
@@ -152,7 +152,9 @@ def permalink(services: Services, conversation_id: str, turn_id: str = "") -> st
     security=STAFF_ONLY,
     responses=problems(401, 404, 413, 415, 503),
 )
-async def add_note(request: Request[Any, Any, Any], conversation_id: str, data: NoteRequest) -> Annotations:
+async def add_note(
+    request: Request[Any, Any, Any], conversation_id: FromPath[str], data: JSONBody[NoteRequest]
+) -> Annotations:
     """Notes are only ever added: nobody's is overwritten."""
     services = services_of(request)
     note = Note(member_in(request).name, now(services), checked_text(data.text, "text", MAX_NOTE))
@@ -167,7 +169,9 @@ async def add_note(request: Request[Any, Any, Any], conversation_id: str, data: 
     security=STAFF_ONLY,
     responses=problems(401, 404, 413, 415, 503),
 )
-async def change_tags(request: Request[Any, Any, Any], conversation_id: str, data: TagsRequest) -> Annotations:
+async def change_tags(
+    request: Request[Any, Any, Any], conversation_id: FromPath[str], data: JSONBody[TagsRequest]
+) -> Annotations:
     """Adds some and removes others; what another agent does to other tags meanwhile stays."""
     services = services_of(request)
     if len(data.add) > MOST_TAGS or len(data.remove) > MOST_TAGS:
@@ -188,7 +192,9 @@ async def change_tags(request: Request[Any, Any, Any], conversation_id: str, dat
     security=STAFF_ONLY,
     responses=problems(401, 404, 413, 415, 503),
 )
-async def set_verdict(request: Request[Any, Any, Any], turn_id: str, data: VerdictRequest) -> TurnVerdict:
+async def set_verdict(
+    request: Request[Any, Any, Any], turn_id: FromPath[str], data: JSONBody[VerdictRequest]
+) -> TurnVerdict:
     """One for each turn. A later one replaces it; its note stays among the conversation's, and the audit log keeps who
     judged what."""
     services, member = services_of(request), member_in(request)

@@ -11,6 +11,7 @@ from typing import Any
 
 from litestar import Request, Response, get, post
 from litestar.datastructures import Cookie
+from litestar.params import JSONBody
 
 from refdesk.api.console_schemas import LoginRequest, MemberResponse, PasswordRequest
 from refdesk.api.contract import STAFF_ONLY
@@ -35,7 +36,7 @@ def wrong_credentials() -> RequestError:
 
 
 @post("/v1/console/login", status_code=200, guards=[own_pages], responses=problems(401, 413, 415, 429, 503))
-async def login(request: Request[Any, Any, Any], data: LoginRequest) -> Response[MemberResponse]:
+async def login(request: Request[Any, Any, Any], data: JSONBody[LoginRequest]) -> Response[MemberResponse]:
     """Opens a session; its cookie is the answer's."""
     services = services_of(request)
     account = await authenticated(request, services, data.name.strip().lower()[:MAX_NAME], data.password)
@@ -97,7 +98,7 @@ async def me(request: Request[Any, Any, Any]) -> MemberResponse:
     security=STAFF_ONLY,
     responses=problems(401, 413, 415, 429, 503),
 )
-async def change_password(request: Request[Any, Any, Any], data: PasswordRequest) -> Response[None]:
+async def change_password(request: Request[Any, Any, Any], data: JSONBody[PasswordRequest]) -> Response[None]:
     """One's own. Ends every session of the account; the one that asked gets a new cookie."""
     services, member = services_of(request), member_in(request)
     await authenticated(request, services, member.name, data.current)

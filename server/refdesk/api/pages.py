@@ -8,6 +8,7 @@ from typing import Any
 
 from litestar import Request, Response, get
 from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import FromPath
 from litestar.response import Response as PlainResponse
 
 from refdesk.api.problems import problems
@@ -67,7 +68,7 @@ async def article_index(request: Request[Any, Any, Any]) -> Response[str]:
 
 
 @get("/articles/{article_id:str}", include_in_schema=False)
-async def article_page(request: Request[Any, Any, Any], article_id: str) -> Response[str]:
+async def article_page(request: Request[Any, Any, Any], article_id: FromPath[str]) -> Response[str]:
     services, roles = services_of(request), await roles_of_request(request)
     snapshot = services.retriever.current()
     article = snapshot.article(article_id, roles)
@@ -82,7 +83,7 @@ async def article_page(request: Request[Any, Any, Any], article_id: str) -> Resp
 
 
 @get("/media/{path:path}", include_in_schema=False)
-async def media(request: Request[Any, Any, Any], path: str) -> Response[bytes]:
+async def media(request: Request[Any, Any, Any], path: FromPath[str]) -> Response[bytes]:
     """An image of the corpus folder, if an article that the visitor may read shows it."""
     found = services_of(request).syncing.image(path.lstrip("/"), await roles_of_request(request))
     if found is None:
@@ -93,7 +94,7 @@ async def media(request: Request[Any, Any, Any], path: str) -> Response[bytes]:
 
 
 @get("/static/{name:str}", include_in_schema=False)
-async def static(name: str) -> Response[bytes]:
+async def static(name: FromPath[str]) -> Response[bytes]:
     if name not in STATIC:
         raise RequestError(404, "not_found", "There is nothing at this address.")
     content = files("refdesk.api").joinpath("static", name).read_bytes()

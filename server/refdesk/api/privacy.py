@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import structlog
 from litestar import Request, delete, get, post
-from litestar.params import Parameter
+from litestar.params import FromPath, JSONBody, QueryParameter
 
 from refdesk.api.auth import required_visitor
 from refdesk.api.console_schemas import (
@@ -88,14 +88,14 @@ async def erase(services: Services, visitor_ids: list[str]) -> bool:
 @get("/v1/console/visitors", guards=[admins], security=STAFF_ONLY, responses=problems(401, 503))
 async def visitors(
     request: Request[Any, Any, Any],
-    subject: Annotated[str, Parameter(min_length=1, max_length=MAX_SUBJECT)],
+    subject: Annotated[str, QueryParameter(min_length=1, max_length=MAX_SUBJECT)],
 ) -> VisitorsResponse:
     """The visitors whom an identity token named so."""
     return VisitorsResponse(visitors=await services_of(request).console.visitors_of(subject))
 
 
 @get("/v1/console/visitors/{visitor_id:str}/export", guards=[admins], security=STAFF_ONLY, responses=problems(401, 503))
-async def export_visitor(request: Request[Any, Any, Any], visitor_id: str) -> OwnData:
+async def export_visitor(request: Request[Any, Any, Any], visitor_id: FromPath[str]) -> OwnData:
     """What is kept of a visitor, to be handed to that person: none of the trail, which is the operator's."""
     known = visitor_id if may_be_id(visitor_id) else ""
     found = await data_of(services_of(request), known, lambda stored: stored.turn)
@@ -110,7 +110,7 @@ async def export_visitor(request: Request[Any, Any, Any], visitor_id: str) -> Ow
     security=STAFF_ONLY,
     responses=problems(401, 404, 413, 415, 503),
 )
-async def erase_visitor(request: Request[Any, Any, Any], data: EraseRequest) -> ErasedResponse:
+async def erase_visitor(request: Request[Any, Any, Any], data: JSONBody[EraseRequest]) -> ErasedResponse:
     """By the visitor's id, or by the subject of the identity token."""
     services = services_of(request)
     if (data.visitor_id is None) == (data.subject is None):
@@ -129,7 +129,9 @@ async def erase_visitor(request: Request[Any, Any, Any], data: EraseRequest) -> 
     security=STAFF_ONLY,
     responses=problems(401, 413, 415, 503),
 )
-async def run_retention(request: Request[Any, Any, Any], data: RetentionRequest | None = None) -> RetentionResponse:
+async def run_retention(
+    request: Request[Any, Any, Any], data: JSONBody[RetentionRequest | None] = None
+) -> RetentionResponse:
     """What is done daily, now. `force`: even where it would delete more than a fifth of all turns."""
     services, force = services_of(request), data is not None and data.force
     done = await retain(services, force=force)

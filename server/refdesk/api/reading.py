@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from litestar import Request, delete, get, put
-from litestar.params import JSONBody, Parameter
+from litestar.params import FromPath, JSONBody, QueryParameter
 
 from refdesk.api.ask import no_conversation, no_turn, own_turn
 from refdesk.api.auth import bearer, required_visitor, visitor_of
@@ -39,7 +39,7 @@ EXCERPT = 300
 
 
 @get("/v1/conversations/{conversation_id:str}", security=VISITOR_ONLY, responses=problems(401, 404, 503))
-async def conversation(request: Request[Any, Any, Any], conversation_id: str) -> ConversationResponse:
+async def conversation(request: Request[Any, Any, Any], conversation_id: FromPath[str]) -> ConversationResponse:
     services = services_of(request)
     visitor = await required_visitor(request)
     known = may_be_id(conversation_id)
@@ -57,7 +57,7 @@ async def conversation(request: Request[Any, Any, Any], conversation_id: str) ->
     security=VISITOR_ONLY,
     responses=problems(401, 404, 503),
 )
-async def erase(request: Request[Any, Any, Any], conversation_id: str) -> None:
+async def erase(request: Request[Any, Any, Any], conversation_id: FromPath[str]) -> None:
     """Erases the conversation, what of it is still in memory, and a turn that runs in it."""
     services = services_of(request)
     visitor = await required_visitor(request)
@@ -68,12 +68,14 @@ async def erase(request: Request[Any, Any, Any], conversation_id: str) -> None:
 
 
 @get("/v1/turns/{turn_id:str}", security=VISITOR_ONLY, responses=problems(401, 404, 503))
-async def turn(request: Request[Any, Any, Any], turn_id: str) -> Turn:
+async def turn(request: Request[Any, Any, Any], turn_id: FromPath[str]) -> Turn:
     return await own_turn(request, turn_id, await required_visitor(request))
 
 
 @put("/v1/turns/{turn_id:str}/feedback", security=VISITOR_ONLY, responses=problems(401, 404, 413, 415, 503))
-async def feedback(request: Request[Any, Any, Any], turn_id: str, data: JSONBody[FeedbackRequest]) -> Feedback:
+async def feedback(
+    request: Request[Any, Any, Any], turn_id: FromPath[str], data: JSONBody[FeedbackRequest]
+) -> Feedback:
     """Up or down with a comment; may be changed."""
     visitor = await required_visitor(request)
     comment = storable(data.comment.strip(), "comment")
@@ -107,9 +109,9 @@ def summary(article: Article) -> ArticleSummary:
 @get("/v1/articles", security=VISITOR_IF_ANY, responses=problems(401, 503))
 async def articles(
     request: Request[Any, Any, Any],
-    category: Annotated[str | None, Parameter(max_length=200, required=False)] = None,
-    language: Annotated[str | None, Parameter(max_length=35, required=False)] = None,
-    cursor: Annotated[str | None, Parameter(pattern=r"^[0-9]{1,8}$", required=False)] = None,
+    category: Annotated[str | None, QueryParameter(max_length=200, required=False)] = None,
+    language: Annotated[str | None, QueryParameter(max_length=35, required=False)] = None,
+    cursor: Annotated[str | None, QueryParameter(pattern=r"^[0-9]{1,8}$", required=False)] = None,
 ) -> ArticleList:
     """Titles the visitor may see; with `language`, of each translation family the variant in it, else the original."""
     roles = await roles_of_request(request)
@@ -124,7 +126,7 @@ async def articles(
 
 
 @get("/v1/articles/{article_id:str}", security=VISITOR_IF_ANY, responses=problems(401, 404, 503))
-async def article(request: Request[Any, Any, Any], article_id: str) -> ArticleResponse:
+async def article(request: Request[Any, Any, Any], article_id: FromPath[str]) -> ArticleResponse:
     roles = await roles_of_request(request)
     services = services_of(request)
     found = services.retriever.current().article(article_id, roles)
@@ -146,7 +148,7 @@ async def article(request: Request[Any, Any, Any], article_id: str) -> ArticleRe
 @get("/v1/search", security=VISITOR_IF_ANY, responses=problems(401, 503))
 async def search(
     request: Request[Any, Any, Any],
-    q: Annotated[str, Parameter(min_length=1, description="What to search for")],
+    q: Annotated[str, QueryParameter(min_length=1, description="What to search for")],
 ) -> SearchResponse:
     """Passages, best first. Staff also get the figures behind the order."""
     roles = await roles_of_request(request)

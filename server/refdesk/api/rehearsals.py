@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from litestar import Request, get, post
-from litestar.params import Parameter
+from litestar.params import FromPath, JSONBody, QueryParameter
 
 from refdesk.api.console_schemas import (
     DiffPiece,
@@ -40,7 +40,9 @@ MOST_ROLES = 50
     security=STAFF_ONLY,
     responses=problems(401, 404, 413, 415, 503),
 )
-async def replay(request: Request[Any, Any, Any], turn_id: str, data: ReplayRequest | None = None) -> ReplayResponse:
+async def replay(
+    request: Request[Any, Any, Any], turn_id: FromPath[str], data: JSONBody[ReplayRequest | None] = None
+) -> ReplayResponse:
     """The question once more, after the same earlier turns, with today's articles and model. The visitor's
     conversation stays what it is."""
     services = services_of(request)
@@ -99,7 +101,7 @@ def roles_wanted(services: Services, wanted: Sequence[str]) -> list[str]:
     security=STAFF_ONLY,
     responses=problems(401, 413, 415, 503),
 )
-async def preview(request: Request[Any, Any, Any], data: PreviewRequest) -> dict[str, Any]:
+async def preview(request: Request[Any, Any, Any], data: JSONBody[PreviewRequest]) -> dict[str, Any]:
     """A question as a visitor of these roles would have it answered."""
     services = services_of(request)
     question = checked_text(data.question, "question", MAX_QUESTION)
@@ -111,8 +113,8 @@ async def preview(request: Request[Any, Any, Any], data: PreviewRequest) -> dict
 @get("/v1/console/search", guards=[agents], security=STAFF_ONLY, responses=problems(401, 503))
 async def search(
     request: Request[Any, Any, Any],
-    q: Annotated[str, Parameter(min_length=1)],
-    roles: Annotated[list[str] | None, Parameter(required=False, max_items=MOST_ROLES)] = None,
+    q: Annotated[str, QueryParameter(min_length=1)],
+    roles: Annotated[list[str] | None, QueryParameter(required=False, max_items=MOST_ROLES)] = None,
 ) -> SearchResponse:
     """What a visitor of these roles would find, with the figures behind the order."""
     services = services_of(request)

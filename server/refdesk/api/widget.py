@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Request, Response, get
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 from litestar.response import Stream
 
 import refdesk
@@ -98,7 +98,7 @@ def settings_in(language: str, services: Services, centre: HelpCentre) -> Widget
 @get("/v1/widget/settings", responses=problems(503))
 async def widget_settings(
     request: Request[Any, Any, Any],
-    language: Annotated[str | None, Parameter(max_length=35, required=False)] = None,
+    language: Annotated[str | None, QueryParameter(max_length=35, required=False)] = None,
 ) -> WidgetSettings:
     """The texts of this help centre for a page in `language`: all that the widget shows before a question."""
     services = services_of(request)
@@ -109,7 +109,7 @@ async def widget_settings(
 @get("/v1/widget/check", media_type="text/event-stream", responses=problems())
 async def widget_check(
     request: Request[Any, Any, Any],
-    origin: Annotated[str | None, Parameter(max_length=300, required=False)] = None,
+    origin: Annotated[str | None, QueryParameter(max_length=300, required=False)] = None,
 ) -> Stream:
     """A timed stream for the self-check: the server's time in each event, and whether `origin` may use this API."""
     services = services_of(request)
