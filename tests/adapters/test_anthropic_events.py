@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from refdesk.adapters.anthropic_events import ReplyDecoder
+from refdesk.adapters.anthropic_events import MOST_BLOCKS, ReplyDecoder
 from refdesk.adapters.anthropic_wire import MAX_EVENT_BYTES
 from refdesk.errors import ModelFailure
 from refdesk.ports import ModelEvent, ModelReply, TextDelta, ToolInputDelta, ToolUse
@@ -246,6 +246,12 @@ def test_an_error_in_the_stream_is_named_by_its_type(kind: str, expected: str) -
 )
 def test_an_event_without_end_does_not_fill_the_memory(endless: bytes) -> None:
     assert failure_of(opening() + endless).kind == "invalid_response"
+
+
+def test_a_flood_of_calls_is_no_reply() -> None:
+    calls = [tool(index, "{}", id=f"toolu_{index}") for index in range(MOST_BLOCKS + 1)]
+    assert len(reply_of(opening(), *calls[:-1], closing("tool_use")).content) == MOST_BLOCKS
+    assert failure_of(opening(), *calls, closing("tool_use")).kind == "invalid_response"
 
 
 def test_a_reply_without_end_does_not_fill_the_memory() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refdesk.assistant.answer_reader import AnswerReader
+from refdesk.assistant.answer_reader import LONGEST, AnswerReader
 
 ANSWER = {
     "outcome": "answered",
@@ -105,3 +105,34 @@ def test_fields_of_a_wrong_type_count_as_empty():
 def test_a_lone_surrogate_becomes_a_replacement_character():
     _, items = read(['{"answer": "a\\ud83d', 'b\\ude00c"}'])
     assert "".join(v for n, v in items if n == "answer") == "a�b�c"
+
+
+@pytest.mark.parametrize("start", ['{"claims": [{"text": "', '{"answer": "', '{"claims": [', '{"a": 1'])
+def test_what_does_not_end_is_given_up(start):
+    reader, piece = AnswerReader(), "1," * 500
+    reader.feed(start)
+    for _ in range(LONGEST // len(piece) + 1):
+        assert not reader.done
+        reader.feed(piece)
+    assert reader.broken
+    assert reader.overlong
+    assert reader.feed('"}') == []
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.sampled_from(['"', "\\", '\\"', "]}", "{["]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(VALUES, max_size=3), VALUES, st.lists(st.integers(1, 7), min_size=1, max_size=9), st.booleans())
+def test_values_of_any_shape_in_any_chunking(elements, other, sizes, ascii_only):
+    source = json.dumps({"claims": elements, "outcome": other}, ensure_ascii=ascii_only)
+    pieces, at, turn = [], 0, 0
+    while at < len(source):
+        pieces.append(source[at : at + sizes[turn % len(sizes)]])
+        at, turn = at + sizes[turn % len(sizes)], turn + 1
+    reader, items = read(pieces)
+    assert reader.done
+    assert items == [*(("claims", element) for element in elements), ("claims_end", None), ("outcome", other)]

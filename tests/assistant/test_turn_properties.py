@@ -12,6 +12,7 @@ import structlog
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from answer_links import links
 from fake_model import FakeChatModel, Reply, Say, call
 from fakes import MemoryStore
 from refdesk.app import SystemClock
@@ -20,7 +21,6 @@ from refdesk.assistant.runs import TurnRuns
 from refdesk.assistant.turn import Limits
 from refdesk.assistant.work import Ask
 from refdesk.corpus.sync import read_corpus
-from refdesk.domain.answer_html import links
 from refdesk.domain.conversation import Turn, Visitor
 from refdesk.retrieval.generation import GenerationStore
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from refdesk.domain.answer_html import links
+from answer_links import links
 from refdesk.domain.articles import Article
 from refdesk.domain.citations import AnswerResolver, resolve
 from refdesk.domain.link_table import LinkTable, links_written, title_key

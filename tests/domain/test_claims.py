@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from trails import BODIES, full, part, passage, title, trail
 
 from refdesk.domain.claims import (
+    FOLDED,
     Verified,
     Waiting,
     finalise,
@@ -50,6 +51,17 @@ def test_a_fact_is_located():
     assert (verdict.claim.quote, verdict.claim.match, verdict.claim.location) == (QUOTE, "exact", "")
     kept = verdict.quoted.kept()
     assert BODIES["refund-window"][kept.start : kept.end] == kept.text == QUOTE
+
+
+def test_where_a_long_article_says_it_beyond_what_was_given():
+    """Looked up word for word only: folding megabytes for a hint would cost every visitor time."""
+    read = trail(part("refund-window"))
+    body = BODIES["refund-window"] + "\n\n" + "Filler of a very long article. " * (FOLDED // 30)
+    read.articles["refund-window"] = msgspec.structs.replace(read.articles["refund-window"], body=body)
+    for quote, word in (("It takes 1,000 steps.", "not given"), ("It **takes** 1,000 steps.", "word for word")):
+        verdict = verify(fact(text="x", quote=quote), read)
+        assert isinstance(verdict, RejectedClaim)
+        assert word in verdict.why
 
 
 def test_the_section_is_the_location_and_the_articles_text_is_shown():

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from trails import article, full, passage, title, trail
 
-from refdesk.domain.conflicts import usual_criterion, verify_conflicts
+from refdesk.domain.conflicts import MOST_CONFLICTS, usual_criterion, verify_conflicts
 
 READ = trail(full("refund-window"), passage("refund-old"), title("faq"))
 NEW = {"source_id": "refund-window", "quote": "Refunds are possible within 30 days of purchase."}
@@ -49,3 +49,7 @@ def test_a_missing_criterion_is_what_the_articles_offer():
     ranked = msgspec.structs.replace(article("refund-old"), priority=2.0)
     assert usual_criterion([article("refund-window"), ranked]) == "priority"
     assert usual_criterion([article("refund-window")] * 2) == "owner"
+
+
+def test_a_flood_of_conflicts_is_cut():
+    assert len(verify_conflicts([conflict(NEW, OLD)] * 1000, READ)) == MOST_CONFLICTS

@@ -40,6 +40,8 @@ from refdesk.ports import ModelEvent, ModelReply, ReplyProgress, TextDelta, Tool
 
 CUT_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
 """Stop reasons of a reply that is whole as a stream and cut as a text."""
+MOST_BLOCKS = 100
+"""Content blocks of one reply. A turn runs twelve tools; thousands of calls would only cost us time."""
 
 
 class Block:
@@ -201,6 +203,8 @@ class ReplyDecoder:
     def _start_block(self, event: BlockStart, batch: Batch) -> None:
         if self._stop_reason or any(block.index == event.index for block in self._blocks):
             raise invalid("a content block begins twice or after the end")
+        if len(self._blocks) == MOST_BLOCKS:
+            raise invalid("it has too many content blocks")
         self._settle(batch, cut=False)
         self.started = True
         block = Block(event.index, event.content_block)

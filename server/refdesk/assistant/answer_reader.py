@@ -15,21 +15,28 @@ Item: TypeAlias = tuple[str, Any]
 """("outcome", value), ("claims", element) for each element of that array, ("claims_end", None), the same for conflicts,
 ("missing_information", list), ("answer", piece of text), ("answer_end", None)."""
 
+LONGEST = 200_000
+"""Characters of a whole input; the 4 000 tokens of a turn never have as many, and a hostile endpoint may not fill the
+memory."""
 ELEMENTS = ("claims", "conflicts")
 SPACE = " \t\r\n"
 PLAIN = re.compile(r'[^"\\]+')
 SCALAR_END = re.compile(r"[,\]}\s]")
+STRING_MARK = re.compile(r'["\\]')
+BRACKET_OR_QUOTE = re.compile(r'[\[\]{}"]')
 ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 class AnswerReader:
     """Feed it pieces of JSON in any chunking; it yields what has become complete.
 
-    Of a key that comes twice the first one counts. A structure that cannot be JSON ends the reading (`broken`)."""
+    Of a key that comes twice the first one counts. A structure that cannot be JSON, or one that does not end, ends the
+    reading (`broken`)."""
 
     def __init__(self) -> None:
         self._text = ""
         self._at = 0
+        self._length = 0
         self._state = self._open
         self._key = ""
         self._seen: set[str] = set()
@@ -42,9 +49,15 @@ class AnswerReader:
         self._text = self._text[self._at :] + piece
         self._at = 0
         self._items = []
+        self._length += len(piece)
+        self.broken = self.broken or self.overlong
         while not self.broken and not self.done and self._state():
             pass
         return self._items
+
+    @property
+    def overlong(self) -> bool:
+        return self._length > LONGEST
 
     # Each state consumes what it can and tells whether the next state may go on now.
 
@@ -167,9 +180,11 @@ class AnswerReader:
         """The complete value that starts here, decoded; None while it has not ended."""
         assert self._scan is not None
         end = self._scan.end(self._text, self._at)
+        self._scan.parts.append(self._text[self._at : end])
+        self._at = len(self._text) if end is None else end
         if end is None:
             return None
-        raw, self._at, self._scan = self._text[self._at : end], end, None
+        raw, self._scan = "".join(self._scan.parts), None
         try:
             return (msgspec.json.decode(raw.encode("utf-8", "replace")),)
         except (msgspec.DecodeError, RecursionError):
@@ -178,46 +193,44 @@ class AnswerReader:
 
 
 class ValueScan:
-    """Finds where a JSON value ends, going on where the last look stopped."""
+    """Finds where a JSON value ends, going on where the last text stopped. `parts` is for who feeds it."""
 
     def __init__(self) -> None:
-        self._offset = 0
+        self.parts: list[str] = []
         self._depth = 0
-        self._in_string = False
-        self._escaped = False
+        self._in_string = self._escaped = self._scalar = False
 
-    def end(self, text: str, start: int) -> int | None:
-        at = start + self._offset
+    def end(self, text: str, at: int) -> int | None:
+        """The offset behind the value, whose text goes on at `at`; None: it goes on behind this text."""
         while at < len(text):
-            char = text[at]
-            at += 1
-            if self._in_string:
-                self._step_string(char)
-                ended = not self._in_string and self._depth == 0
-            elif char == '"':
-                self._in_string, ended = True, False
-            elif char in "{[":
-                self._depth, ended = self._depth + 1, False
-            elif char in "}]":
-                self._depth -= 1
-                ended = self._depth <= 0
-            elif self._depth == 0:
+            if self._escaped:
+                self._escaped = False
+                at += 1
+                continue
+            if self._scalar:
                 found = SCALAR_END.search(text, at)
                 return found.start() if found else None
-            else:
-                ended = False
-            if ended:
+            at = self._step(text, at)
+            if not self._depth and not self._in_string and not self._scalar:
                 return at
-        self._offset = at - start
         return None
 
-    def _step_string(self, char: str) -> None:
-        if self._escaped:
-            self._escaped = False
-        elif char == "\\":
+    def _step(self, text: str, at: int) -> int:
+        """To behind the next character that means something."""
+        found = (STRING_MARK if self._in_string else BRACKET_OR_QUOTE).search(text, at)
+        if not self._in_string and not self._depth and (found is None or found.start() > at):
+            self._scalar = True
+            return at + 1
+        if found is None:
+            return len(text)
+        char = found[0]
+        if char == "\\":
             self._escaped = True
         elif char == '"':
-            self._in_string = False
+            self._in_string = not self._in_string
+        else:
+            self._depth = max(0, self._depth + (1 if char in "{[" else -1))
+        return found.end()
 
 
 def decode_string(text: str, at: int) -> tuple[str, int, bool]:

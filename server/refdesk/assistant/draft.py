@@ -138,6 +138,11 @@ class AnswerDraft:
         return tuple(self._resolver.dropped) if self._resolver is not None else ()
 
     @property
+    def allowed(self) -> frozenset[str]:
+        """Every destination that a link of its text may have."""
+        return self._resolver.allowed if self._resolver is not None else frozenset()
+
+    @property
     def answer_cut(self) -> bool:
         """The text was longer than an answer may be."""
         return self._resolver is not None and self._resolver.capped

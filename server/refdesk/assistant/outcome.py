@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import structlog
+
 from refdesk.assistant.draft import AnswerDraft
 from refdesk.assistant.extract import evidence
 from refdesk.assistant.phrases import phrase
 from refdesk.assistant.turn import LoopEnd
 from refdesk.assistant.work import TurnWork
 from refdesk.domain import claims as checking
-from refdesk.domain.answer_html import render
-from refdesk.domain.conversation import QuotedText, Suggestion, ToolRecord
+from refdesk.domain.answer_html import checked, render
+from refdesk.domain.conversation import QuotedText, Suggestion, ToolRecord, Turn
 from refdesk.domain.found import found_articles
 from refdesk.domain.gaps import gap_cause, is_gap
 from refdesk.domain.sources import citations, derive_sources, final_kind, grounded
 from refdesk.ports import Hit
+
+log = structlog.get_logger()
 
 SUGGESTIONS = 3
 CARRIED_PER_ARTICLE = 3
@@ -112,7 +116,7 @@ def finish_fixed(work: TurnWork, answer: str, cited: Sequence[str]) -> None:
 def close(work: TurnWork, draft: AnswerDraft | None) -> None:
     """What every end has in common: the HTML and the console's record."""
     turn, record, trail = work.turn, work.record, work.trail
-    turn.answer_html = render(turn.answer)
+    settle_text(turn, draft)
     record.claims_rejected = draft.rejected if draft is not None else ()
     record.links_dropped = draft.links_dropped if draft is not None else ()
     linked = draft.cited if draft is not None else [source.id for source in turn.sources if source.cited]
@@ -135,6 +139,17 @@ def close(work: TurnWork, draft: AnswerDraft | None) -> None:
     if is_gap(turn.kind, turn.status, turn.sources):
         record.gap_cause = gap_cause(trail, hits=len(work.toolbox.hits))
     work.time("total_ms")
+
+
+def settle_text(turn: Turn, draft: AnswerDraft | None) -> None:
+    """The HTML. What a model wrote is looked over once more: no link may be in it that its resolver had not allowed."""
+    if draft is None or turn.answer != draft.text:
+        turn.answer_html = render(turn.answer)
+        return
+    answer, turn.answer_html = checked(turn.answer, draft.allowed)
+    if answer != turn.answer:
+        log.error("answer held a foreign link", turn_id=turn.id)
+        turn.answer = answer
 
 
 def suggestions(hits: Sequence[Hit]) -> tuple[Suggestion, ...]:

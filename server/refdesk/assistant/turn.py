@@ -83,6 +83,11 @@ class Reply:
         """The reply's first `answer` call."""
 
     @property
+    def unread(self) -> bool:
+        """The `answer` call is JSON, and yet could not be read to its end: it is too long."""
+        return self.reading is not None and self.reading[1].overlong
+
+    @property
     def cut(self) -> bool:
         return self.stop_reason in ("max_tokens", "model_context_window_exceeded")
 
@@ -197,7 +202,7 @@ class TurnLoop:
         truncated: Any = "length" if reply.cut else "tool_rounds" if last else None
         answer = next((tool for tool in reply.tools if tool.name == ANSWER), None)
         if answer is not None:
-            return self._answered(answer, reply.cut, truncated)
+            return self._answered(answer, reply, truncated)
         if reply.tools and last:
             failure = ModelFailure("budget", "the model kept calling tools")
             return LoopEnd(failure=failure, truncated="tool_rounds")
@@ -208,13 +213,14 @@ class TurnLoop:
         self.draft.plain(reply.text, cut=reply.cut)
         return LoopEnd(draft=self.draft, truncated=truncated)
 
-    def _answered(self, answer: ToolUse, cut: bool, truncated: Any) -> LoopEnd | None:
+    def _answered(self, answer: ToolUse, reply: Reply, truncated: Any) -> LoopEnd | None:
         """An answer whose JSON broke off is one only if it was cut for length after its text had begun."""
-        if answer.input is None and not (cut and self.draft.begun):
-            if self.draft.begun:
-                raise ModelFailure("invalid_response", "the answer's JSON broke off in the middle")
+        whole = answer.input is not None and not reply.unread
+        if not whole and not (reply.cut and self.draft.begun):
+            if self.draft.begun or reply.unread:
+                raise ModelFailure("invalid_response", "the answer's JSON broke off in the middle or is too long")
             return None
-        self.draft.end(cut=cut)
+        self.draft.end(cut=reply.cut)
         if self.draft.empty:
             raise ModelFailure("invalid_response", "the answer was empty")
         return LoopEnd(draft=self.draft, truncated=truncated)

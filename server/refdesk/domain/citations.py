@@ -22,6 +22,8 @@ class AnswerResolver:
     """`feed` returns what may be shown now and is never taken back; `finish` the rest."""
 
     def __init__(self, table: LinkTable, *, most: int = MAX_ANSWER, longest: int = LONGEST) -> None:
+        self.allowed = table.allowed
+        """Every destination that a link of the answer may have."""
         self._writer = AnswerWriter()
         self._blocks = BlockScanner(InlineResolver(table, self._writer, longest))
         self._left = most

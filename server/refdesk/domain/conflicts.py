@@ -11,7 +11,7 @@ from refdesk.domain.claims import Quoted, find_quote, shortened
 from refdesk.domain.conversation import Conflict, Position
 from refdesk.domain.trail import Trail
 
-MOST_POSITIONS = 20
+MOST_CONFLICTS = MOST_POSITIONS = 20
 LONGEST_WORDS = 500
 
 
@@ -40,7 +40,8 @@ def verify_conflict(raw: object, trail: Trail) -> VerifiedConflict | None:
 
 
 def verify_conflicts(raws: object, trail: Trail) -> tuple[VerifiedConflict, ...]:
-    verified = [verify_conflict(raw, trail) for raw in (raws if isinstance(raws, list) else [])]
+    stated = raws[:MOST_CONFLICTS] if isinstance(raws, list) else []
+    verified = [verify_conflict(raw, trail) for raw in stated]
     return tuple(conflict for conflict in verified if conflict is not None)
 
 

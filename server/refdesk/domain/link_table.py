@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -17,6 +18,10 @@ _MARKS = re.compile(r"\*+|~~|(?<!\w)_+|_+(?!\w)")
 _WRITTEN = re.compile(r"(?:https?://|mailto:)[^\s<>\"`]+", re.I)
 _MAIL = re.compile(r"<([\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+)>", re.ASCII)
 _TAILS = ".,;:!?'*_~"
+_LONGEST = 1000
+"""Characters of a link that can be part of an answer: no construct of one is longer."""
+_MOST_ENDS = 8
+"""Closing brackets of an address that are looked at: more are written only to cost memory."""
 
 
 def title_key(text: str) -> str:
@@ -30,12 +35,10 @@ def links_written(text: str) -> set[str]:
     address whose end is open to doubt (a closing parenthesis, a full stop) every reading is in the set."""
     found = {f"mailto:{match[1]}" for match in _MAIL.finditer(text)}
     for match in _WRITTEN.finditer(text):
-        url = match[0]
-        found.add(url)
-        found.add(url.rstrip(_TAILS))
-        for index, char in enumerate(url):
-            if char in ")]":
-                found.update((url[:index], url[:index].rstrip(_TAILS)))
+        url = match[0][:_LONGEST]
+        ends = islice((index for index, char in enumerate(url) if char in ")]"), _MOST_ENDS)
+        for end in (len(url), *ends):
+            found.update((url[:end], url[:end].rstrip(_TAILS)))
     return found
 
 
