@@ -14,6 +14,7 @@ from typing import Any
 
 import anthropic
 import httpx2
+import msgspec
 
 from refdesk.adapters.anthropic_events import ReplyDecoder
 from refdesk.adapters.anthropic_failures import PASSING_KINDS, fault_failure
@@ -30,6 +31,7 @@ DRAIN_SECONDS = 0.05
 """How long the end of the body may follow message_stop for the connection to be used again."""
 KEEP_SECONDS = 30.0
 CACHE_MARK = {"type": "ephemeral"}
+JSON_CONTENT = {"Content-Type": "application/json"}
 
 
 class AnthropicModel:
@@ -85,7 +87,7 @@ class AnthropicModel:
 
     async def _begin(self, request: ModelRequest, deadline: float) -> tuple[Exchange, list[ModelEvent]]:
         """An exchange that gives content, with what it gave first; passing faults before that are retried."""
-        body = request_body(request, self._model, self._thinking, self._effort)
+        body = msgspec.json.encode(request_body(request, self._model, self._thinking, self._effort))
         attempt = 0
         while True:
             try:
@@ -96,7 +98,7 @@ class AnthropicModel:
                 await self._pause(failure, attempt, deadline)
             attempt += 1
 
-    async def _first_events(self, body: dict[str, Any], deadline: float) -> tuple[Exchange, list[ModelEvent]]:
+    async def _first_events(self, body: bytes, deadline: float) -> tuple[Exchange, list[ModelEvent]]:
         exchange = await self._open(body, deadline)
         try:
             events: list[ModelEvent] = []
@@ -107,19 +109,26 @@ class AnthropicModel:
             raise
         return exchange, events
 
-    async def _open(self, body: dict[str, Any], deadline: float) -> Exchange:
-        create: Any = self._client.messages.with_streaming_response.create
+    async def _open(self, body: bytes, deadline: float) -> Exchange:
+        """`post` and not `messages.create`, which copies and encodes the body in Python: a fifth of a call's time."""
         if asyncio.get_running_loop().time() >= deadline:
             raise out_of_time()
         try:
             async with asyncio.timeout_at(deadline):
-                response = await create(**body).__aenter__()
+                stream = await self._client.post(
+                    "/v1/messages",
+                    cast_to=object,
+                    content=body,
+                    options={"headers": JSON_CONTENT},
+                    stream=True,
+                    stream_cls=anthropic.AsyncStream[object],
+                )
         except TimeoutError:
             raise out_of_time() from None
         except Exception as error:
             raise fault_failure(error, answered=False) from error
-        exchange = Exchange(response, deadline)
-        kind = response.headers.get("content-type", "")
+        exchange = Exchange(stream.response, deadline)
+        kind = stream.response.headers.get("content-type", "")
         if not kind.lower().startswith("text/event-stream"):
             await exchange.close()
             raise invalid(f"the answer is {kind[:60] or 'of no type'}, not an event stream; check ANTHROPIC_BASE_URL")
@@ -137,9 +146,9 @@ class AnthropicModel:
 class Exchange:
     """One request and its answer, from the status line to the end of the body."""
 
-    def __init__(self, response: Any, deadline: float) -> None:
+    def __init__(self, response: httpx2.Response, deadline: float) -> None:
         self._response, self._deadline = response, deadline
-        self._chunks: AsyncIterator[bytes] = response.http_response.aiter_bytes()
+        self._chunks: AsyncIterator[bytes] = response.aiter_bytes()
         self._decoder = ReplyDecoder()
 
     @property
@@ -179,7 +188,7 @@ class Exchange:
 
     async def close(self) -> None:
         with contextlib.suppress(Exception):  # a broken connection needs no closing
-            await self._response.close()
+            await self._response.aclose()
 
     def _raise_failure(self) -> None:
         if self._decoder.failure:
@@ -189,7 +198,7 @@ class Exchange:
 def request_body(
     request: ModelRequest, model: str, thinking: dict[str, Any] | None, effort: str | None
 ) -> dict[str, Any]:
-    """Arguments of the SDK's `create`. What never changes ends in a cache mark; the second mark stands at the end of
+    """The body of a request. What never changes ends in a cache mark; the second mark stands at the end of
     the messages, so that the next call of the turn reads everything so far from the cache."""
     body: dict[str, Any] = {"model": model, "max_tokens": request.max_tokens, "stream": True}
     body["messages"] = marked(request.messages)

@@ -39,8 +39,9 @@ def with_token(event: TurnEvent, token: str | None) -> TurnEvent:
 
 
 async def follow(run: TurnRun, after: int, heartbeat: float, token: str | None = None) -> AsyncIterator[bytes]:
-    async for event in run.follow(after, heartbeat):
-        yield HEARTBEAT if event is None else frame(with_token(event, token))
+    """Events that are there together leave in one write."""
+    async for events in run.follow(after, heartbeat):
+        yield b"".join(frame(with_token(event, token)) for event in events) or HEARTBEAT
 
 
 async def stored_end(

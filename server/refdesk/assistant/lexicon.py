@@ -48,6 +48,8 @@ class Lexicon(msgspec.Struct, frozen=True):
     """First and last letter -> the single words, for what is typed with a slip in the middle."""
     beginnings: tuple[tuple[str, Classes], ...]
     spaceless: bool
+    longest: int
+    """Characters of the longest single word."""
 
 
 def readings(text: str, language: str) -> Iterator[Reading]:
@@ -100,6 +102,7 @@ def _lexicon(entries: Sequence[tuple[str, str]], *, spaceless: bool) -> Lexicon:
         by_edges,
         tuple((start, frozenset(names)) for start, names in beginnings.items()),
         spaceless,
+        max((len(words[0]) for words in phrases if len(words) == 1), default=0),
     )
 
 
@@ -166,10 +169,9 @@ def _is_slip(word: str, meant: str) -> bool:
 
 
 def _read_spaceless(text: str, lexicon: Lexicon) -> Iterator[Classes]:
-    longest = max(len(words[0]) for words in lexicon.phrases if len(words) == 1)
     at = 0
     while at < len(text):
-        sizes = range(min(longest, len(text) - at), 0, -1)
+        sizes = range(min(lexicon.longest, len(text) - at), 0, -1)
         size = next((size for size in sizes if (text[at : at + size],) in lexicon.phrases), 0)
         yield lexicon.phrases[(text[at : at + size],)] if size else _UNKNOWN
         at += size or 1

@@ -94,24 +94,23 @@ class TurnRun:
             if not future.done():
                 future.set_result(None)
 
-    async def follow(self, after: int, heartbeat: float) -> AsyncIterator[TurnEvent | None]:
-        """The events numbered above `after`, then live ones; None whenever `heartbeat` seconds passed in silence.
+    async def follow(self, after: int, heartbeat: float) -> AsyncIterator[list[TurnEvent]]:
+        """The events numbered above `after`, then live ones, those together that are there together; an empty list
+        whenever `heartbeat` seconds passed in silence.
 
         A number that was never given out is answered with the last event, which is enough to know all."""
         at = max(0, after)
         if at > len(self.events):
             at = len(self.events) - 1 if self.ended else len(self.events)
         while True:
-            while at < len(self.events):
-                event = self.events[at]
-                at += 1
-                yield event
-                if event.name in TERMINAL:
-                    return
-            if self.ended:
+            if at < len(self.events):
+                ready = self.events[at:]
+                at += len(ready)
+                yield ready
+            elif self.ended:
                 return
-            if not await self._wait(heartbeat):
-                yield None
+            elif not await self._wait(heartbeat):
+                yield []
 
     async def finished(self) -> None:
         while not self.ended:

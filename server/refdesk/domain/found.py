@@ -27,6 +27,7 @@ def found_articles(
             trail,
             article_id,
             entries.get(article_id),
+            read=form >= Form.PASSAGE,
             cited=article_id in cited,
             why=f"{_how_found(trail, article_id, form)}{_how_cited(article_id, cited)}: "
             f"{_why(form, entries.get(article_id), status, kind)}.",
@@ -35,7 +36,7 @@ def found_articles(
     )
 
 
-def _found(trail: Trail, article_id: str, source: Source | None, *, cited: bool, why: str) -> FoundArticle:
+def _found(trail: Trail, article_id: str, source: Source | None, *, read: bool, cited: bool, why: str) -> FoundArticle:
     returns = [(call, given) for call, given in trail.returns() if given.article_id == article_id]
     article = trail.articles[article_id]
     return FoundArticle(
@@ -45,7 +46,7 @@ def _found(trail: Trail, article_id: str, source: Source | None, *, cited: bool,
         forms=tuple(f.label for f in sorted({given.form for _, given in returns})),
         calls=tuple(dict.fromkeys(call.number for call, _ in returns)),
         tools=tuple(dict.fromkeys(call.tool for call, _ in returns)),
-        read=article_id in trail.read(),
+        read=read,
         cited=cited,
         source=source is not None,
         show=source is not None and source.show,
