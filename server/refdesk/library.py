@@ -6,18 +6,14 @@ import asyncio
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
-from urllib.parse import quote
 
 import msgspec
 import structlog
 
 from refdesk.corpus.files import corpus_root
-from refdesk.corpus.images import image_path, images_of, read_image
-from refdesk.corpus.links import ArticleIndex, article_link
-from refdesk.corpus.render import article_html
+from refdesk.corpus.pages import ArticlePages, Edition
 from refdesk.corpus.report import CorpusReading
 from refdesk.corpus.sync import read_corpus
 from refdesk.dense_service import Backend, DenseService
@@ -49,8 +45,7 @@ class Library:
         self.dense = DenseService(backend, self._generations.current) if backend else None
         self._report: dict[str, Any] | None = None
         self._lock = asyncio.Lock()
-        self._index: tuple[str, ArticleIndex] | None = None
-        self._images_of = lru_cache(maxsize=20_000)(images_of)
+        self._pages = ArticlePages(corpus)
 
     def current(self) -> CorpusSnapshot:
         return self._generations.current()
@@ -137,34 +132,17 @@ class Library:
 
     # --- what pages show ---
 
-    def article_html(self, article: Article, roles: Roles, *, with_title: bool = True) -> str:
-        """The body as sanitised HTML. A link to an article that the roles may not read is plain text, as one to an
-        article that does not exist."""
-        index = self._article_index()
+    async def article_html(self, article: Article, roles: Roles, *, with_title: bool = True) -> str:
+        known = self.current().catalogue.known_roles(roles)
+        return await self._pages.html(self._edition(), article, known, with_title=with_title)
 
-        def link(target: str) -> str | None:
-            found = article_link(target, article.path, index)
-            if found is None or found.url is None or not found.readable_by(roles):
-                return None
-            return found.url + fragment(target)
-
-        def image(target: str) -> str | None:
-            path = image_path(target, article.path)
-            return f"/media/{quote(path)}" if path else None
-
-        return article_html(article, link, image, with_title=with_title)
-
-    def image(self, path: str, roles: Roles) -> tuple[bytes, str] | None:
-        """An image of the corpus folder, if an article that the roles may read shows it."""
-        shown = any(path in self._images_of(a) for a in self._articles() if a.readable_by(roles))
-        found = read_image(self._corpus, path) if shown else None
+    async def image(self, path: str, roles: Roles) -> tuple[bytes, str] | None:
+        found = await self._pages.image(self._edition(), path, roles)
         return None if found is None else (found.data, found.media_type)
 
-    def _article_index(self) -> ArticleIndex:
-        generation = self.current().generation
-        if self._index is None or self._index[0] != generation:
-            self._index = (generation, ArticleIndex(self._articles()))
-        return self._index[1]
+    def _edition(self) -> Edition:
+        snapshot = self.current()
+        return Edition(snapshot.generation, snapshot.catalogue.all)
 
     # --- life ---
 
@@ -173,13 +151,9 @@ class Library:
             self.dense.begin()
 
     async def close(self) -> None:
+        self._pages.close()
         if self.dense is not None:
             await self.dense.close()
-
-
-def fragment(target: str) -> str:
-    _, mark, name = target.partition("#")
-    return f"#{quote(name)}" if mark else ""
 
 
 def now() -> str:

@@ -7,6 +7,7 @@ from folders import front, write
 
 from refdesk.corpus.check import Finding, check_corpus
 from refdesk.corpus.instructions import instructions
+from refdesk.corpus.render import MOST_MARKS
 from refdesk.corpus.sync import read_corpus
 
 
@@ -70,6 +71,11 @@ def test_headings_without_text(tmp_path: Path):
     body = "# T\n\nText.\n\n## Empty\n\n## Parent\n\n### Child\n\nText.\n\n##\n\nText.\n\n## Last\n"
     found = check(tmp_path, {"a.md": body})
     assert kinds(found) == [("empty_heading", "a.md", 5), ("empty_heading", "a.md", 13), ("empty_heading", "a.md", 17)]
+
+
+def test_an_article_that_is_shown_as_plain_text(tmp_path: Path):
+    rows = "|a|b|\n|-|-|\n" + "|c|d|\n" * (MOST_MARKS // 4)
+    assert kinds(check(tmp_path, {"table.md": rows, "short.md": rows[:1000]})) == [("overloaded", "table.md", None)]
 
 
 def test_links_to_other_places_are_left_alone(tmp_path: Path):

@@ -14,6 +14,7 @@ from litestar.response import Response as PlainResponse
 from refdesk.api.problems import problems
 from refdesk.api.reading import roles_of_request
 from refdesk.api.services import services_of
+from refdesk.corpus.images import IMAGE_HEADERS
 from refdesk.errors import RequestError
 
 STATIC = {"ask.js": "text/javascript", "page.css": "text/css; charset=utf-8"}
@@ -74,10 +75,11 @@ async def article_page(request: Request[Any, Any, Any], article_id: FromPath[str
     article = snapshot.article(article_id, roles)
     if article is None or article.visibility == "title":
         raise RequestError(404, "article_not_found", "There is no such article.")
+    text = await services.syncing.article_html(article, roles, with_title=False)
     updated = f'<p class="updated"><time>{escape(article.updated)}</time></p>' if article.updated else ""
     body = (
         f'<main><p><a href="/">{escape(snapshot.centre.name)}</a></p><article><h1>{escape(article.title)}</h1>{updated}'
-        f"{services.syncing.article_html(article, roles, with_title=False)}</article></main>"
+        f"{text}</article></main>"
     )
     return page(article.title, body, language=article.language)
 
@@ -85,12 +87,11 @@ async def article_page(request: Request[Any, Any, Any], article_id: FromPath[str
 @get("/media/{path:path}", include_in_schema=False)
 async def media(request: Request[Any, Any, Any], path: FromPath[str]) -> Response[bytes]:
     """An image of the corpus folder, if an article that the visitor may read shows it."""
-    found = services_of(request).syncing.image(path.lstrip("/"), await roles_of_request(request))
+    found = await services_of(request).syncing.image(path.lstrip("/"), await roles_of_request(request))
     if found is None:
         raise RequestError(404, "not_found", "There is nothing at this address.")
     content, kind = found
-    sandbox = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
-    return Response(content, media_type=kind, headers=sandbox)
+    return Response(content, media_type=kind, headers=IMAGE_HEADERS)
 
 
 @get("/static/{name:str}", include_in_schema=False)

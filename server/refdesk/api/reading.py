@@ -141,7 +141,7 @@ async def article(request: Request[Any, Any, Any], article_id: FromPath[str]) ->
         updated_at=found.updated,
         version=found.version,
         body=found.body,
-        html=services.syncing.article_html(found, roles),
+        html=await services.syncing.article_html(found, roles),
     )
 
 

@@ -26,10 +26,10 @@ class Syncing(Protocol):
     def readiness(self) -> dict[str, Any]:
         """Index state for /health/ready: generation, articles, whether dense retrieval serves yet."""
 
-    def image(self, path: str, roles: Roles) -> tuple[bytes, str] | None:
+    async def image(self, path: str, roles: Roles) -> tuple[bytes, str] | None:
         """Content and media type of an image of the corpus folder, if an article that the roles may read shows it."""
 
-    def article_html(self, article: Article, roles: Roles, *, with_title: bool = True) -> str:
+    async def article_html(self, article: Article, roles: Roles, *, with_title: bool = True) -> str:
         """The body as sanitised HTML; links to articles the roles may not read are plain text."""
 
 

@@ -15,8 +15,10 @@ from refdesk.corpus.headings import anchor, heading_text
 from refdesk.corpus.images import image_path
 from refdesk.corpus.instructions import instructions
 from refdesk.corpus.links import ArticleIndex, article_link, corpus_path, is_relative, written_targets
+from refdesk.corpus.render import MOST_MARKS
 from refdesk.corpus.report import CorpusReading
 from refdesk.domain.articles import PUBLIC, Article
+from refdesk.domain.markdown_text import overloaded
 
 Kind = Literal[
     "withheld",
@@ -29,6 +31,7 @@ Kind = Literal[
     "restricted_link",
     "empty_heading",
     "instruction",
+    "overloaded",
 ]
 
 
@@ -58,7 +61,12 @@ def check_corpus(reading: CorpusReading, folder: Path | None = None) -> list[Fin
     for article in reading.articles:
         blocks = list(scan_blocks(article.body))
         above = reading.body_lines.get(article.path, 1) - 1
-        in_body = (*_empty(article, blocks), *checker.broken(article, blocks), *_instructions(article))
+        in_body = (
+            *_empty(article, blocks),
+            *_overloaded(article),
+            *checker.broken(article, blocks),
+            *_instructions(article),
+        )
         findings += (msgspec.structs.replace(found, line=found.line and found.line + above) for found in in_body)
     return sorted(findings, key=lambda finding: (finding.path, finding.line or 0, finding.kind, finding.message))
 
@@ -86,6 +94,12 @@ def _empty(article: Article, blocks: list[Block]) -> Iterator[Finding]:
         elif following is None or (following.kind == "heading" and following.level <= block.level):
             message = f"no text under the heading {heading_text(block.title)!r}"
             yield Finding("empty_heading", article.path, message, _line(article, block.start))
+
+
+def _overloaded(article: Article) -> Iterator[Finding]:
+    if overloaded(article.body, MOST_MARKS):
+        message = f"it has more than {MOST_MARKS} characters of markup, so readers see it as plain text: split it"
+        yield Finding("overloaded", article.path, message)
 
 
 def _instructions(article: Article) -> Iterator[Finding]:

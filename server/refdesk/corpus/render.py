@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 import nh3
@@ -14,6 +15,7 @@ from refdesk.corpus.addresses import canonical_url
 from refdesk.corpus.headings import anchor, heading_text, same_title
 from refdesk.corpus.links import is_relative
 from refdesk.domain.articles import Article
+from refdesk.domain.markdown_text import overloaded
 
 Resolve = Callable[[str], str | None]
 """A target as written in the article -> the address to use; None removes the link (its text stays) or the picture
@@ -24,6 +26,9 @@ _MAX_OPENERS = 400
 """Brackets, stars and the like in one paragraph. Above it the paragraph is shown as plain text: the time to parse it
 grows with their square, and no author writes so many."""
 _OPENERS = re.compile(r"[\[\]!*_~`<]")
+MOST_MARKS = 100_000
+"""Characters of an article that may be markup. Above it the article is shown as plain text: two seconds of parsing are
+enough for any page that people read."""
 _ALIGN = re.compile(r"text-align:(left|right|center)")
 _PLAIN_RULES = ["text", "newline", "escape"]
 
@@ -63,6 +68,8 @@ def article_html(article: Article, resolve_link: Resolve, resolve_image: Resolve
     repeats the title, for a page that prints the title itself.
 
     Both functions get relative targets only: absolute http(s) and mailto links stay, every other one is dropped."""
+    if overloaded(article.body, MOST_MARKS):
+        return f"<pre>{escape(article.body)}</pre>\n"
     references: dict[str, Any] = {}
     tokens = _BLOCKS.parse(article.body, references)
     links = _Links(resolve_link, resolve_image)

@@ -10,6 +10,8 @@ from urllib.parse import quote
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from refdesk.domain.markdown_text import overloaded
+
 _ALLOWED = re.compile(r"(?:https?://|mailto:|/(?![/\\])|#)", re.I)
 _NEVER = ("html_block", "html_inline", "image", "reference", "lheading")
 """Raw HTML and images by principle; the others because they make hostile text slow or take a marker over. Indented code
@@ -17,9 +19,8 @@ stays on although an answer never has any: without that rule markdown-it-py lets
 _AS_IT_IS = ";/?:@&=+$,-_.!~*'()#%"
 _BRACKETS = re.compile(r"\\.|[\[\]<]", re.S)
 _MOST_MARKS = 3_000
-"""Characters of an answer that may be markup. Above it the HTML is the text alone: parsing costs 10 to 25 µs for each,
-some make fifteen times their length of HTML, and the 4 000 tokens that a model may write hold fewer."""
-_MARKS = re.compile(r"[\n|*_~`<>\[\]!\\&#=+\-]")
+"""Characters of an answer that may be markup. Above it the HTML is the text alone: they cost time, some make fifteen
+times their length of HTML, and the 4 000 tokens that a model may write hold fewer."""
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
@@ -44,13 +45,13 @@ _READER = _reader()
 
 def render(answer: str) -> str:
     """HTML without any tag or attribute of the model's own."""
-    return _plain(answer) if _overloaded(answer) else _html(_READER.parse(answer))
+    return _plain(answer) if overloaded(answer, _MOST_MARKS) else _html(_READER.parse(answer))
 
 
 def checked(answer: str, allowed: Collection[str]) -> tuple[str, str]:
     """The answer and its HTML, from one parse; both without any link if one is not allowed. The resolver never lets one
     through (its property test shows it); this stands behind it all the same."""
-    if _overloaded(answer):
+    if overloaded(answer, _MOST_MARKS):
         return answer, _plain(answer)
     tokens = _READER.parse(answer)
     urls = {str(token.attrGet("href")) for token in _inline(tokens) if token.type == "link_open"}
@@ -58,10 +59,6 @@ def checked(answer: str, allowed: Collection[str]) -> tuple[str, str]:
         return answer, _html(tokens)
     safe = _without_links(answer)
     return safe, render(safe)
-
-
-def _overloaded(answer: str) -> bool:
-    return len(answer) > _MOST_MARKS and sum(1 for _ in _MARKS.finditer(answer)) > _MOST_MARKS
 
 
 def _plain(answer: str) -> str:
