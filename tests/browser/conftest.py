@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from chromium import CHROMIUM, LAUNCH
 from help_stub import HelpStub
+from model_replies import refund_answer
 from playwright.sync_api import Page
+from refdesk_server import RefdeskServer
+
+from scripted_api import ScriptedModel, scripted_model
 
 AXE = Path(__file__).parents[2] / "widget" / "node_modules" / "axe-core" / "axe.min.js"
-CHROMIUM = next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
-)
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +28,7 @@ def base_url() -> None:
 def browser_type_launch_args() -> dict[str, Any]:
     if CHROMIUM is None:
         pytest.skip("needs Chromium (apt-get install chromium)")
-    return {"executable_path": CHROMIUM, "headless": True, "args": FLAGS}
+    return LAUNCH
 
 
 @pytest.fixture
@@ -84,3 +76,39 @@ def check(page: Page) -> Callable[..., None]:
         assert not short, json.dumps(short, indent=1)
 
     return run
+
+
+# --- the real server ---
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ScriptedModel]:
+    with scripted_model() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[HelpStub]:
+    """The customer's own site: another origin, which the help centre allows."""
+    made = HelpStub()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, model: ScriptedModel, host: HelpStub) -> Iterator[RefdeskServer]:
+    folder = tmp_path_factory.mktemp("refdesk")
+    started = RefdeskServer(folder, model.url, REFDESK_ALLOWED_ORIGINS=host.url, REFDESK_TURN_SECONDS="20")
+    started.start()
+    await_model(started, model)
+    yield started
+    assert started.stop() == 0
+
+
+def await_model(server: RefdeskServer, model: ScriptedModel) -> None:
+    model.script(refund_answer())
+    with server.client(server.token()) as client:
+        for _ in range(20):
+            if client.post("/v1/ask", json={"question": "When are refunds issued?"}).json()["status"] == "answered":
+                return
+    raise AssertionError(f"the model is never asked:\n{server.log()}")

@@ -158,6 +158,8 @@ class HelpStub:
         self.requests: list[tuple[str, str, dict[str, str], Any]] = []
         self.problems: list[tuple[str, Problem]] = []
         """(path prefix, problem): the first that fits is used up."""
+        self.waits: dict[str, str] = {}
+        """(path prefix, gate): a request that fits waits for `release(gate)`."""
         self.tokens = {"vt_0"}
         self.widget = WIDGET
         self._gates: dict[str, threading.Event] = {}
@@ -282,6 +284,9 @@ def handler_for(stub: HelpStub) -> type[BaseHTTPRequestHandler]:
             path, body = urlsplit(self.path).path, self._body()
             headers = {name.lower(): value for name, value in self.headers.items()}
             stub.requests.append((self.command, path, headers, body))
+            for prefix, gate in stub.waits.items():
+                if path.startswith(prefix):
+                    stub.gate(gate).wait(20)
             if problem := stub.take_problem(path):
                 self._problem(problem)
                 return
@@ -324,6 +329,9 @@ def handler_for(stub: HelpStub) -> type[BaseHTTPRequestHandler]:
             if headers.get("authorization", "").removeprefix("Bearer ") not in stub.tokens:
                 raise Problem(401, "token_invalid")
             if parts == ["ask"]:
+                known = {each["conversation_id"] for each in stub.turns.values()} | {None}
+                if body["conversation_id"] not in known:
+                    raise Problem(404, "conversation_not_found")
                 self._follow(stub.begin(body["question"], body["conversation_id"]), 0)
             elif parts[0] == "turns" and parts[1] in stub.turns:
                 self._turn(parts[1], parts[2] if len(parts) > 2 else "", body, headers)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from chromium import LAUNCH
 from help_stub import TAG, HelpStub
 from nine_states import arabic_head, walk
 from playwright.sync_api import sync_playwright
-
-from conftest import CHROMIUM, FLAGS
 
 FOLDER = Path(__file__).parents[2] / "widget" / "screenshots"
 LOOKS: dict[str, dict[str, Any]] = {
@@ -29,7 +28,7 @@ ONLY_SOME = {
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = playwright.chromium.launch(**LAUNCH)
         for name, look in LOOKS.items():
             stub = HelpStub()
             size = {"width": look.get("width", 760), "height": look.get("height", 760)}

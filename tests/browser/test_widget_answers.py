@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from help_stub import CLAIM, CONFLICT, CZECH, EVIDENCE, INSUFFICIENT, LISTED, SSO, HelpStub, turn
 from nine_states import ask, settled
@@ -143,6 +141,39 @@ def test_quote_and_section_show_on_hover_and_on_focus_and_escape_takes_them_away
     expect(page.locator("dialog")).to_be_visible()
 
 
+def test_what_was_read_is_not_shown_again_to_a_pointer_that_rests(page: Page, stub: HelpStub) -> None:
+    opened(page, stub)
+    ask(page, "q")
+    settled(page)
+    page.locator(".chip").click()
+    page.locator("mark").first.wait_for()
+    page.keyboard.press("Escape")
+    expect(page.locator(".cover")).to_have_count(0)
+    box = page.locator(".chip").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2 + 2, box["y"] + box["height"] / 2)
+    expect(page.get_by_role("tooltip")).to_have_count(0)
+    page.locator("#refdesk-title").hover()
+    page.locator(".chip").hover()
+    expect(page.get_by_role("tooltip")).to_be_visible()
+
+
+def test_a_link_in_the_text_shows_the_quote_that_fits_its_sentence(page: Page, stub: HelpStub) -> None:
+    other = {**CLAIM, "text": "Certificates are renewed every year.", "quote": "Renew the certificate once a year."}
+    link = "([SSO setup](/articles/sso-setup))"
+    stub.answers["q"] = turn(
+        answer=f"Paste the metadata URL {link}.\n\nCertificates are renewed every year {link}.", claims=[CLAIM, other]
+    )
+    opened(page, stub)
+    ask(page, "q")
+    settled(page)
+    for number, claim in enumerate([CLAIM, other]):
+        page.locator(".text a").nth(number).hover()
+        assert page.get_by_role("tooltip").locator("blockquote").all_inner_texts() == [claim["quote"]]
+        page.locator("#refdesk-title").hover()
+        expect(page.get_by_role("tooltip")).to_have_count(0)
+
+
 def test_a_source_in_another_language_says_so(page: Page, stub: HelpStub) -> None:
     stub.answers["q"] = turn(sources=[SSO, CZECH])
     opened(page, stub)
@@ -168,36 +199,28 @@ def test_a_refusal_is_a_calm_state_with_nearby_topics_and_a_way_to_a_person(page
     expect(page.locator(".cover h2")).to_have_text("SSO setup")
 
 
-def test_a_callback_gets_the_transcript_only_with_consent(page: Page, stub: HelpStub) -> None:
+def test_what_the_articles_leave_open_and_what_was_cut_short_is_said(page: Page, stub: HelpStub) -> None:
     assert stub.settings is not None
-    stub.settings["contact"] = {"url": "", "mail": "", "callback": "/v1/session"}
-    stub.answers["q"] = INSUFFICIENT
+    stub.settings["notice"] = "Prices may change."
+    stub.answers["q"] = turn(missing_information=["What it costs."], truncated="length")
     opened(page, stub)
     ask(page, "q")
     settled(page)
-    before = len(stub.paths("POST", "/v1/session"))
-    page.locator(".person").click()
-    expect(page.get_by_text("Send this conversation to the support team?")).to_be_visible()
-    assert len(stub.paths("POST", "/v1/session")) == before
-    page.get_by_role("button", name="Send conversation").click()
-    expect(page.get_by_text("The conversation was sent.")).to_be_visible()
-    body = [body for method, path, _, body in stub.requests if path == "/v1/session" and method == "POST"][-1]
-    assert body["conversation_id"] == "c_1"
-    assert "> q" in body["transcript"]
+    expect(page.locator(".answer")).to_contain_text("Not covered by the articles")
+    expect(page.locator(".answer")).to_contain_text("What it costs.")
+    expect(page.locator(".answer")).to_contain_text("This answer was cut short.")
+    expect(page.locator(".answer")).to_contain_text("Prices may change.")
 
 
-def test_a_mail_carries_the_transcript_only_with_consent(page: Page, stub: HelpStub) -> None:
-    assert stub.settings is not None
-    stub.settings["contact"] = {"url": "", "mail": "help@example.com", "callback": ""}
-    stub.answers["q"] = INSUFFICIENT
+def test_a_question_back_offers_topics(page: Page, stub: HelpStub) -> None:
+    topic = {"id": "sso-setup", "title": "SSO setup", "url": "/articles/sso-setup"}
+    stub.answers["q"] = turn(kind="clarification", answer="Which of these?", sources=[], claims=[], suggestions=[topic])
     opened(page, stub)
     ask(page, "q")
     settled(page)
-    page.locator(".person").click()
-    expect(page.get_by_role("link", name="Without it")).to_have_attribute("href", "mailto:help@example.com")
-    expect(page.get_by_role("link", name="Write a mail")).to_have_attribute(
-        "href", re.compile("body=.*do%20not%20answer")
-    )
+    expect(page.locator(".sources")).to_have_count(0)
+    page.locator(".topics a").click()
+    expect(page.locator(".cover h2")).to_have_text("SSO setup")
 
 
 def test_excerpts_are_visibly_no_answer(page: Page, stub: HelpStub) -> None:
@@ -319,6 +342,10 @@ def test_direction_is_the_messages_own(page: Page, stub: HelpStub) -> None:
     assert page.locator(".asked").evaluate(read) == "rtl"
     assert page.locator(".answer").evaluate(read) == "rtl"
     assert page.locator(".composer").evaluate(read) == "ltr"
+    ask(page, "and in English?")
+    settled(page)
+    assert [each.evaluate(read) for each in page.locator(".asked").all()] == ["rtl", "ltr"]
+    assert [each.evaluate(read) for each in page.locator(".answer").all()] == ["rtl", "ltr"]
 
 
 HOSTILE = [

@@ -55,19 +55,6 @@ def test_calls_before_the_script_wait_in_the_stub(page: Page, stub: HelpStub) ->
     page.wait_for_function("window.got?.status === 'answered'")
 
 
-def test_later_settings_win(page: Page, stub: HelpStub) -> None:
-    tag = TAG.replace("<script", '<script data-title="From the tag" data-theme="dark" data-position="start"')
-    settings = "<script>window.refdeskSettings={title:'From the page', theme:'light'}</script>"
-    page.goto(stub.page(head=STUB + settings + tag + "<script>Refdesk('boot',{title:'From boot'})</script>"))
-    launcher(page).click()
-    expect(page.locator(".bar h2")).to_have_text("From boot")
-    expect(page.locator("refdesk-chat")).to_have_attribute("theme", "light")
-    expect(page.locator("refdesk-chat")).to_have_attribute("position", "start")
-    page.evaluate("Refdesk.update({title: 'Updated', theme: 'dark'})")
-    expect(page.locator(".bar h2")).to_have_text("Updated")
-    expect(page.locator("refdesk-chat")).to_have_attribute("theme", "dark")
-
-
 def test_consent_first_then_boot(page: Page, stub: HelpStub) -> None:
     page.goto(stub.page(head=TAG.replace("<script", '<script data-autoboot="false"')))
     page.wait_for_function("window.Refdesk?.version")
@@ -88,126 +75,6 @@ def test_inline_elements_have_each_their_own_state(page: Page, stub: HelpStub) -
     page.reload()
     expect(page.locator("#one .asked")).to_have_text("You asked: only here")
     expect(page.locator("#two .asked")).to_have_count(0)
-
-
-# --- the page's interface ---
-
-
-def test_every_verb(page: Page, stub: HelpStub) -> None:
-    page.goto(stub.page())
-    launcher(page).wait_for()
-    names = (
-        "boot update shutdown ready show hide open close toggle ask stop retry reset openArticle identify setContext on"
-    ).split()
-    assert page.evaluate("(names) => names.filter((n) => typeof Refdesk[n] !== 'function')", names) == []
-    page.evaluate("Refdesk.hide()")
-    expect(launcher(page)).to_be_hidden()
-    page.evaluate("Refdesk.show()")
-    expect(launcher(page)).to_be_visible()
-    page.evaluate("Refdesk.toggle()")
-    expect(page.locator("dialog")).to_be_visible()
-    page.evaluate("Refdesk.open({prefill: 'a draft'})")
-    expect(page.get_by_role("textbox")).to_have_value("a draft")
-    page.evaluate("Refdesk.setContext({url: 'https://shop.example/cart', title: 'Cart'})")
-    answer = page.evaluate("Refdesk.ask('by call')")
-    assert answer["status"] == "answered"
-    assert stub.asked()[-1]["page"] == {"url": "https://shop.example/cart", "title": "Cart"}
-    page.evaluate("Refdesk.retry()")
-    assert [body["question"] for body in stub.asked()] == ["by call", "by call"]
-    page.evaluate("Refdesk.openArticle('sso-setup', {quote: 'metadata URL'})")
-    page.locator("mark").first.wait_for()
-    page.evaluate("Refdesk.reset()")
-    expect(page.locator(".asked")).to_have_count(0)
-    page.evaluate("Refdesk.close()")
-    expect(page.locator("dialog")).to_be_hidden()
-    page.evaluate("Refdesk.shutdown()")
-    expect(page.locator("refdesk-chat")).to_have_count(0)
-    assert page.evaluate("Object.keys(localStorage)") == []
-    page.evaluate("Refdesk.boot()")
-    expect(launcher(page)).to_be_visible()
-
-
-def test_the_page_sees_what_happens_and_may_prevent_it(page: Page, stub: HelpStub) -> None:
-    stub.answers["none"] = turn(status="insufficient", sources=[], answer="No.")
-    head = STUB + TAG + "<script>window.seen=[];window.prevent='';"
-    head += "for (const n of ['ready','open','close','question','step','answer','refusal',"
-    head += "'source-click','link-click','article-open','feedback','reset'])"
-    head += "document.addEventListener('refdesk:'+n,(e)=>{seen.push(n); if (prevent===n) e.preventDefault()})</script>"
-    page.goto(stub.page(head=head))
-    launcher(page).click()
-    ask(page, "q")
-    settled(page)
-    page.locator(".chip").click()
-    page.locator("mark").first.wait_for()
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="Yes", exact=True).click()
-    page.evaluate("window.prevent = 'link-click'")
-    page.locator(".text a").first.click()
-    expect(page.locator(".cover")).to_have_count(0)
-    page.evaluate("window.prevent = 'question'")
-    ask(page, "kept back")
-    assert [body["question"] for body in stub.asked()] == ["q"]
-    page.evaluate("window.prevent = ''")
-    ask(page, "none")
-    settled(page)
-    page.get_by_role("button", name="New conversation").click()
-    page.get_by_role("button", name="Close help").first.click()
-    wanted = {
-        "ready",
-        "open",
-        "question",
-        "step",
-        "answer",
-        "refusal",
-        "source-click",
-        "link-click",
-        "article-open",
-        "feedback",
-    }
-    page.wait_for_function("window.seen.includes('close')")
-    assert wanted | {"close", "reset"} <= set(page.evaluate("seen"))
-
-
-def test_on_gives_a_way_off_and_a_faulty_handler_harms_nobody(page: Page, stub: HelpStub) -> None:
-    page.goto(stub.page())
-    launcher(page).wait_for()
-    page.evaluate(
-        "window.n = 0; Refdesk.on('open', () => { throw new Error('the page\\'s own') });"
-        "window.off = Refdesk.on('open', () => n++); Refdesk.open()"
-    )
-    page.wait_for_function("n === 1")
-    page.evaluate("off(); Refdesk.close(); Refdesk.open()")
-    expect(page.locator("dialog")).to_be_visible()
-    assert page.evaluate("n") == 1
-
-
-def test_signing_in_changes_the_session_and_signing_out_forgets_it(page: Page, stub: HelpStub) -> None:
-    page.goto(stub.page())
-    launcher(page).click()
-    ask(page, "anonymous")
-    settled(page)
-    page.evaluate("Refdesk.identify('e30.eyJzdWIiOiJ1MSIsInJvbGVzIjpbInBhcnRuZXIiXX0.sig')")
-    expect(page.locator(".asked")).to_have_count(0)
-    ask(page, "as somebody")
-    settled(page)
-    sessions = [body for method, path, _, body in stub.requests if path == "/v1/session" and method == "POST"]
-    assert sessions == [{}, {"identity": "e30.eyJzdWIiOiJ1MSIsInJvbGVzIjpbInBhcnRuZXIiXX0.sig"}]
-    assert stub.asked()[-1]["conversation_id"] is None
-    page.evaluate("Refdesk.identify(null)")
-    expect(page.locator(".asked")).to_have_text("You asked: anonymous")
-    assert "as somebody" not in page.evaluate("JSON.stringify(localStorage)")
-    assert all("vt_" not in path and "token" not in path for _, path, _, _ in stub.requests)
-
-
-def test_colours_come_from_custom_properties_and_parts(page: Page, stub: HelpStub) -> None:
-    style = (
-        "<style>:root{--refdesk-accent:#0a5c36;--refdesk-z:77} refdesk-chat::part(header){padding-left:33px}</style>"
-    )
-    page.goto(stub.page(head=style + TAG))
-    launcher(page).click()
-    assert launcher(page).evaluate("(e) => getComputedStyle(e).backgroundColor") == "rgb(10, 92, 54)"
-    assert page.locator("dialog").evaluate("(e) => getComputedStyle(e).zIndex") == "77"
-    assert page.locator(".bar").evaluate("(e) => getComputedStyle(e).paddingLeft") == "33px"
 
 
 # --- isolation ---
@@ -309,15 +176,6 @@ def test_over_a_transformed_page_with_high_layers(page: Page, stub: HelpStub) ->
         page.evaluate("([x, y]) => document.elementFromPoint(x, y).tagName", [box["x"] + 20, box["y"] + 20])
         == "REFDESK-CHAT"
     )
-
-
-def test_focus_returns_to_where_it_was(page: Page, stub: HelpStub) -> None:
-    page.goto(stub.page(body='<button id="mine" onclick="Refdesk.open()">Help me</button>'))
-    launcher(page).wait_for()
-    page.locator("#mine").click()
-    expect(page.get_by_role("textbox")).to_be_focused()
-    page.keyboard.press("Escape")
-    expect(page.locator("#mine")).to_be_focused()
 
 
 def test_a_small_screen_gets_a_modal_dialog_without_zoom_or_overflow(page: Page, stub: HelpStub) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from help_stub import TAG, HelpStub
 from nine_states import ask, settled
 from playwright.sync_api import Page, expect
 
-from scripted_api import Answer, ScriptedModel, scripted_model
+from scripted_api import Answer, ScriptedModel
 
 sys.path.append(str(Path(__file__).parents[1] / "api"))
 
@@ -26,39 +26,6 @@ PREVIOUS = Path(__file__).parent / "previous" / "refdesk.js"
 OVERLOADED = Answer(
     (b'{"type":"error","error":{"type":"overloaded_error","message":"x"}}',), 529, {"content-type": "application/json"}
 )
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[ScriptedModel]:
-    with scripted_model() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def host() -> Iterator[HelpStub]:
-    """The customer's own site: another origin, which the help centre allows."""
-    made = HelpStub()
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, model: ScriptedModel, host: HelpStub) -> Iterator[RefdeskServer]:
-    folder = tmp_path_factory.mktemp("refdesk")
-    started = RefdeskServer(folder, model.url, REFDESK_ALLOWED_ORIGINS=host.url, REFDESK_TURN_SECONDS="20")
-    started.start()
-    await_model(started, model)
-    yield started
-    assert started.stop() == 0
-
-
-def await_model(server: RefdeskServer, model: ScriptedModel) -> None:
-    model.script(refund_answer())
-    with server.client(server.token()) as client:
-        for _ in range(20):
-            if client.post("/v1/ask", json={"question": "When are refunds issued?"}).json()["status"] == "answered":
-                return
-    raise AssertionError(f"the model is never asked:\n{server.log()}")
 
 
 def answered(page: Page, model: ScriptedModel, address: str) -> None:

@@ -22,9 +22,8 @@ from playwright.sync_api import Browser, CDPSession, sync_playwright
 
 sys.path.append(str(Path(__file__).parents[2] / "tests" / "browser"))
 
+from chromium import LAUNCH
 from help_stub import TAG, HelpStub
-
-from conftest import CHROMIUM, FLAGS
 
 DEEP_CHAT, DOCSGPT = "2.4.2", "0.5.1"
 LOADS = 3
@@ -114,7 +113,7 @@ def main() -> None:
     stub = HelpStub()
     print(ROW.format("", "gzip KB", "requests", "third-p.", "boot ms @4x", "opening ms @4x"))
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = playwright.chromium.launch(**LAUNCH)
         baseline = 0.0
         for name, (address, opener) in pages(stub, given.onyx, Path(folder)).items():
             runs = [load(browser, address, opener) for _ in range(LOADS)]

@@ -19,12 +19,15 @@ export function App({ look, controller }: { look: Look; controller: Controller }
   const { reading, view, open } = chat.state;
   const [tip, setTip] = useState<TipTarget | null>(null);
   const opened = useRef<Element | null>(null);
+  /** The link that was just returned to: the pointer may still rest on it, but what it says has been read. */
+  const known = useRef<Element | null>(null);
 
   // focus goes back to the link that opened the reader, or to the composer
   useLayoutEffect(() => {
     if (reading) opened.current = reading.from;
     else if (opened.current !== null || view === "chat") {
       const link = opened.current;
+      known.current = link;
       opened.current = null;
       if (link instanceof HTMLElement && link.isConnected) link.focus({ preventScroll: true });
       setTip(null);
@@ -43,21 +46,28 @@ export function App({ look, controller }: { look: Look; controller: Controller }
     controller.leave();
   };
   const onClick = (event: MouseEvent) => follow(event, look, controller);
+  const onMouseOver = (event: MouseEvent) => {
+    if (event.target instanceof Element && event.target.closest("a") === known.current && known.current) return;
+    known.current = null;
+    setTip(tipTarget(event.target, look, tip));
+  };
   const shared = {
     class: "panel",
     part: "panel",
     onKeyDown,
     onClick,
-    onMouseOver: (event: MouseEvent) => setTip(tipTarget(event.target, look, tip)),
+    onMouseOver,
     onFocusIn: (event: FocusEvent) => setTip(tipTarget(event.target, look, tip)),
     onFocusOut: () => setTip(null),
     onMouseLeave: () => setTip(null),
   };
+  // what lies under the reader or the list is out of reach: a focus there could not be seen
+  const covered = reading !== null || view === "history";
   const content = (
     <>
-      <Header look={look} controller={controller} />
-      <Log look={look} />
-      <Composer look={look} controller={controller} />
+      <Header look={look} controller={controller} covered={covered} />
+      <Log look={look} covered={covered} />
+      <Composer look={look} controller={controller} covered={covered} />
       <p class="foot" part="disclosure">
         {look.disclosure}
       </p>
@@ -81,14 +91,20 @@ export function App({ look, controller }: { look: Look; controller: Controller }
   );
 }
 
-function Header({ look, controller }: { look: Look; controller: Controller }) {
+interface Under {
+  look: Look;
+  controller: Controller;
+  covered: boolean;
+}
+
+function Header({ look, controller, covered }: Under) {
   const { strings, chat } = look;
   const fresh = () => {
     chat.reset();
     controller.composer()?.focus();
   };
   return (
-    <div class="bar" part="header">
+    <div class="bar" part="header" inert={covered}>
       <h2 id="refdesk-title">{look.title}</h2>
       {chat.earlier.length > 0 && <IconButton label={strings.earlier} icon="clock" onClick={() => chat.show("history")} />}
       {chat.state.messages.length > 0 && <IconButton label={strings.fresh} icon="plus" onClick={fresh} />}
@@ -97,7 +113,7 @@ function Header({ look, controller }: { look: Look; controller: Controller }) {
   );
 }
 
-function Log({ look }: { look: Look }) {
+function Log({ look, covered }: { look: Look; covered: boolean }) {
   const { chat, strings } = look;
   const { messages, online } = chat.state;
   const log = useRef<HTMLDivElement>(null);
@@ -126,7 +142,7 @@ function Log({ look }: { look: Look }) {
   };
   const toLatest = () => (log.current!.scrollTop = log.current!.scrollHeight);
   return (
-    <div class="log" part="log" role="log" aria-live="off" aria-label={strings.conversation} tabIndex={0} ref={log} onScroll={onScroll}>
+    <div class="log" part="log" role="log" aria-live="off" aria-label={strings.conversation} tabIndex={0} inert={covered} ref={log} onScroll={onScroll}>
       {count === 0 && <Intro look={look} />}
       {messages.map((message, index) => (
         <Exchange key={message.key} around={look} message={message} last={index === count - 1} />
@@ -167,7 +183,7 @@ function Intro({ look }: { look: Look }) {
   );
 }
 
-function Composer({ look, controller }: { look: Look; controller: Controller }) {
+function Composer({ look, controller, covered }: Under) {
   const { chat, strings } = look;
   const [text, setText] = useState("");
   const { busy } = chat;
@@ -191,7 +207,7 @@ function Composer({ look, controller }: { look: Look; controller: Controller }) 
   };
   const label = busy ? strings.stop : strings.send;
   return (
-    <form class="composer" part="composer" onSubmit={onSubmit}>
+    <form class="composer" part="composer" inert={covered} onSubmit={onSubmit}>
       <label class="unseen" for="refdesk-question">
         {strings.question}
       </label>

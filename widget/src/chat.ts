@@ -4,20 +4,24 @@ import { Client, Refused } from "./client.ts";
 import type { EventName } from "./events.ts";
 import { failureOf, patience, pause } from "./failures.ts";
 import { newKey, Session } from "./session.ts";
-import type { ServerEvent } from "./sse.ts";
+import { dataOf, type ServerEvent } from "./sse.ts";
 import type { Remembered, Storage } from "./storage.ts";
-import type { Message, Reading, State } from "./state.ts";
-import { shownSources, type Article, type Rating, type Step, type Turn } from "./wire.ts";
+import { newMessage, type Message, type Reading, type State } from "./state.ts";
+import { shownSources, type Accepted, type Rating, type Step, type Turn } from "./wire.ts";
 
 const STOP_PATIENCE = 1500;
+/** Milliseconds that a question waits for the conversation it belongs to. */
+const RESTORE_PATIENCE = 4000;
 
 export class Chat {
   readonly state: State = { open: false, messages: [], view: "chat", reading: null, unread: false, online: navigator.onLine };
   private readonly listeners = new Set<() => void>();
   private readonly session: Session;
   private control: AbortController | null = null;
+  private current: Message | null = null;
   private painting = 0;
   private ended = false;
+  private restored: Promise<void> = Promise.resolve();
   locale = "";
   context: { url?: string; title?: string } = {};
 
@@ -29,6 +33,7 @@ export class Chat {
     this.session = new Session(client, slot);
     window.addEventListener("online", this.onLine);
     window.addEventListener("offline", this.onLine);
+    window.addEventListener("pageshow", this.onShow);
   }
 
   // --- what the view needs ---
@@ -75,6 +80,14 @@ export class Chat {
 
   private readonly onLine = (): void => this.change({ online: navigator.onLine });
 
+  /** A page from the back/forward cache is as it was left; the conversation may have gone on since. */
+  private readonly onShow = (event: PageTransitionEvent): void => {
+    if (!event.persisted || this.busy) return;
+    const shown = this.state.messages.find((message) => message.turn.id)?.turn.conversation_id;
+    if (shown !== this.storage.read().conversation) this.change({ messages: [] });
+    void this.restore(true);
+  };
+
   // --- opening and closing ---
 
   setOpen(open: boolean): void {
@@ -99,25 +112,36 @@ export class Chat {
   // --- conversations ---
 
   /** Shows the conversation that this browser last had; one that is gone is forgotten without a word. */
-  async restore(): Promise<void> {
+  async restore(anew = false): Promise<void> {
     const { token, conversation } = this.storage.read();
-    if (token && conversation && !this.state.messages.length) await this.load(conversation);
+    if (!token || !conversation || (this.state.messages.length && !anew)) return;
+    this.restored = this.fetch(conversation, token);
+    await this.restored;
   }
 
+  /** Shows an earlier conversation. An answer that is running goes on at the server, and is followed when one returns. */
   async load(id: string): Promise<void> {
     const { token } = this.storage.read();
     if (!token) return;
+    this.control?.abort();
+    this.control = null;
+    this.storage.write({ conversation: id });
+    this.change({ messages: [], view: "chat", reading: null });
+    this.restored = this.fetch(id, token);
+    await this.restored;
+  }
+
+  /** What is asked meanwhile stands below what was said before, and waits for it. */
+  private async fetch(id: string, token: string): Promise<void> {
     try {
       const { turns } = await this.client.conversation(id, token);
-      if (this.busy) return;
-      const messages = turns.map((turn) => this.message(turn));
-      this.storage.write({ conversation: id });
-      this.change({ messages, view: "chat", reading: null });
-      const last = messages.at(-1);
-      if (last?.turn.status === "running") {
-        last.turn.answer = "";
-        void this.run(last);
-      }
+      if (this.storage.read().conversation !== id) return;
+      const { messages } = this.state;
+      const known = new Map(messages.filter(({ failure }) => !failure).map((message) => [message.turn.id, message]));
+      const said = turns.map((turn) => known.get(turn.id) ?? newMessage(turn));
+      const rest = messages.filter((message) => turns.every(({ id }) => id !== message.turn.id));
+      this.change({ messages: [...said, ...rest] });
+      this.goOn();
     } catch (error) {
       if (!(error instanceof Refused)) return;
       if (error.status === 401) this.session.forget();
@@ -125,12 +149,16 @@ export class Chat {
     }
   }
 
+  /** Follows an answer that was running when the page was left. */
+  private goOn(): void {
+    const running = this.state.messages.find((message) => message.phase !== "ended");
+    if (!running || this.busy) return;
+    running.turn.answer = "";
+    void this.run(running);
+  }
+
   private forget(id: string): void {
-    const { conversation, conversations = [] } = this.storage.read();
-    this.storage.write({
-      conversation: conversation === id ? undefined : conversation,
-      conversations: conversations.filter((known) => known.id !== id),
-    });
+    this.session.forgetConversation(id);
     this.paint();
   }
 
@@ -160,6 +188,7 @@ export class Chat {
     this.storage.clear();
     window.removeEventListener("online", this.onLine);
     window.removeEventListener("offline", this.onLine);
+    window.removeEventListener("pageshow", this.onShow);
   }
 
   private abandon(): void {
@@ -170,16 +199,10 @@ export class Chat {
 
   // --- asking ---
 
-  private message(turn: Partial<Turn> & { question: string }): Message {
-    const full: Turn = { id: "", conversation_id: "", status: "running", answer: "", ...turn };
-    const phase = full.status === "running" ? "waiting" : "ended";
-    return { key: newKey(), turn: full, steps: [], phase, failure: null, lastEvent: "", fresh: false };
-  }
-
   async ask(text: string): Promise<Turn | undefined> {
     const question = text.trim();
     if (!question || this.busy || !this.emit("question", { question })) return undefined;
-    const message = this.message({ question });
+    const message = newMessage({ question });
     this.change({ messages: [...this.state.messages, message], view: "chat", reading: null });
     await this.run(message);
     return message.turn;
@@ -189,15 +212,14 @@ export class Chat {
   async retry(message: Message | undefined = this.state.messages.at(-1)): Promise<Turn | undefined> {
     if (!message || this.busy || (message.failure && message.failure.retryAt > Date.now())) return undefined;
     if (!message.failure) return this.ask(message.turn.question);
-    const fresh = this.message({ question: message.turn.question });
+    const fresh = newMessage({ question: message.turn.question });
     this.change({ messages: this.state.messages.map((each) => (each === message ? fresh : each)) });
     await this.run(fresh);
     return fresh.turn;
   }
 
   async stop(): Promise<void> {
-    const control = this.control;
-    const message = this.state.messages.at(-1);
+    const { control, current: message } = this;
     if (!control || !message) return;
     this.emit("stop", { turn: message.turn.id });
     const timer = setTimeout(() => control.abort(), STOP_PATIENCE);
@@ -216,6 +238,7 @@ export class Chat {
   private async run(message: Message): Promise<void> {
     const control = new AbortController();
     this.control = control;
+    this.current = message;
     this.paint();
     try {
       await this.follow(message, control.signal);
@@ -223,17 +246,18 @@ export class Chat {
       if (this.control === control) {
         this.control = null;
         this.conclude(message);
+        this.goOn();
       }
     }
   }
 
   private async follow(message: Message, signal: AbortSignal): Promise<void> {
-    const key = newKey();
+    let key = newKey();
     let renewed = false;
     for (let attempt = 0; ; attempt++) {
       try {
         for await (const event of await this.events(message, key, signal)) {
-          attempt = 0;
+          if (event.id !== message.lastEvent) attempt = 0;
           this.take(message, event);
           if (message.phase === "ended") return;
         }
@@ -242,7 +266,8 @@ export class Chat {
         if (signal.aborted) return this.stopped(message);
         if (!renewed && this.isLostSession(error)) {
           renewed = true;
-          this.beginAnew(message);
+          key = newKey();
+          this.beginAnew(message, error);
           continue;
         }
         const wait = patience(error, attempt);
@@ -256,6 +281,7 @@ export class Chat {
   }
 
   private async events(message: Message, key: string, signal: AbortSignal): Promise<AsyncGenerator<ServerEvent>> {
+    await Promise.race([this.restored, pause(RESTORE_PATIENCE, signal)]);
     const token = await this.session.token();
     if (message.turn.id) return this.client.follow(message.turn.id, token, message.lastEvent, signal);
     const page = {
@@ -267,19 +293,21 @@ export class Chat {
     return this.client.ask(asked, token, key, signal);
   }
 
-  private isLostSession(error: unknown): boolean {
+  private isLostSession(error: unknown): error is Refused {
     return error instanceof Refused && (error.status === 401 || error.status === 404);
   }
 
   /** The session or the conversation is gone: what can be asked again is, in a conversation of its own. */
-  private beginAnew(message: Message): void {
-    this.session.forget();
-    Object.assign(message, this.message({ question: message.turn.question }), { key: message.key });
+  private beginAnew(message: Message, { status }: Refused): void {
+    const { conversation } = this.storage.read();
+    if (status === 401) this.session.forget();
+    else if (conversation) this.forget(conversation);
+    Object.assign(message, newMessage({ question: message.turn.question }), { key: message.key });
     this.change({ messages: [message] });
   }
 
   private take(message: Message, event: ServerEvent): void {
-    const data = parse(event.data);
+    const data = dataOf(event);
     if (!data) return;
     if (event.id) message.lastEvent = event.id;
     if (message.phase === "reconnecting") message.phase = message.turn.answer ? "answering" : "waiting";
@@ -298,13 +326,7 @@ export class Chat {
   private accepted(message: Message, accepted: Accepted): void {
     message.turn.id = accepted.turn_id;
     message.turn.conversation_id = accepted.conversation_id;
-    const { conversations = [] } = this.storage.read();
-    const known = conversations.find((each) => each.id === accepted.conversation_id);
-    const title = known?.title ?? message.turn.question.slice(0, 80);
-    const others = conversations.filter((each) => each !== known);
-    const entry = { id: accepted.conversation_id, title, at: Date.now() };
-    const token = accepted.token ? { token: accepted.token } : {};
-    this.storage.write({ ...token, conversation: accepted.conversation_id, conversations: [entry, ...others] });
+    this.session.remember(accepted, message.turn.question);
   }
 
   private step(message: Message, step: Step): void {
@@ -364,39 +386,14 @@ export class Chat {
     const reading: Reading = { id, quotes: [], section: "", article: null, missing: false, from: null, ...place };
     this.change({ reading });
     try {
-      reading.article = await this.fetchArticle(id);
+      reading.article = await this.session.article(id);
     } catch {
       reading.missing = true;
     }
     this.paint();
   }
 
-  private async fetchArticle(id: string): Promise<Article> {
-    const { token } = this.storage.read();
-    try {
-      return await this.client.article(id, token);
-    } catch (error) {
-      if (token && error instanceof Refused && error.status === 401) return this.client.article(id);
-      throw error;
-    }
-  }
-
   closeReader(): void {
     this.change({ reading: null });
-  }
-}
-
-interface Accepted {
-  turn_id: string;
-  conversation_id: string;
-  token?: string;
-}
-
-function parse(data: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(data);
-    return value && typeof value === "object" ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
   }
 }

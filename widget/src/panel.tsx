@@ -4,6 +4,7 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { Chat } from "./chat.ts";
 import { Client } from "./client.ts";
+import { keepFocus } from "./focus.ts";
 import type { Surroundings } from "./parts.tsx";
 import type { RefdeskChat } from "./refdesk.ts";
 import { PANEL_CSS } from "./styles.ts";
@@ -45,6 +46,7 @@ export class Controller {
     element.root.adoptedStyleSheets = [...element.root.adoptedStyleSheets, panelSheet];
     element.root.append(this.mount);
     for (const name of KEPT_INSIDE) element.root.addEventListener(name, (event) => event.stopPropagation());
+    keepFocus(element.root, this.mount, () => this.composer());
     this.chat.listen(() => this.draw());
     this.narrow.addEventListener("change", this.draw);
     this.draw();

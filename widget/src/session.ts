@@ -1,7 +1,8 @@
 // Who is asking: the session token, kept apart for the anonymous visitor and for each person who signs in.
 
-import type { Client } from "./client.ts";
+import { Refused, type Client } from "./client.ts";
 import { Storage } from "./storage.ts";
+import type { Accepted, Article } from "./wire.ts";
 
 export const newKey = (): string => {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -71,5 +72,32 @@ export class Session {
 
   forget(): void {
     this.storage.write({ token: undefined, conversation: undefined, conversations: [] });
+  }
+  /** The conversation that goes on from here, first among those that can be returned to. */
+  remember({ conversation_id: id, token }: Accepted, question: string): void {
+    const { conversations = [] } = this.storage.read();
+    const known = conversations.find((each) => each.id === id);
+    const entry = { id, title: known?.title ?? question.slice(0, 80), at: Date.now() };
+    const others = conversations.filter((each) => each !== known);
+    this.storage.write({ ...(token ? { token } : {}), conversation: id, conversations: [entry, ...others] });
+  }
+
+  forgetConversation(id: string): void {
+    const { conversation, conversations = [] } = this.storage.read();
+    this.storage.write({
+      conversation: conversation === id ? undefined : conversation,
+      conversations: conversations.filter((known) => known.id !== id),
+    });
+  }
+
+  /** What everybody may read can be read without a session too. */
+  async article(id: string): Promise<Article> {
+    const { token } = this.storage.read();
+    try {
+      return await this.client.article(id, token);
+    } catch (error) {
+      if (token && error instanceof Refused && error.status === 401) return this.client.article(id);
+      throw error;
+    }
   }
 }

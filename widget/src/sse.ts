@@ -44,3 +44,13 @@ export async function* readEvents(body: ReadableStream<Uint8Array>, alive?: () =
     void reader.cancel().catch(() => undefined);
   }
 }
+
+/** The event's data if it is a JSON object, else null. */
+export function dataOf(event: ServerEvent): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(event.data);
+    return value && typeof value === "object" ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,6 +1,7 @@
 // What the view shows: the questions and their answers so far, and what lies over them.
 
 import type { Failure } from "./failures.ts";
+import { newKey } from "./session.ts";
 import type { Article, Step, Turn } from "./wire.ts";
 
 export interface Message {
@@ -30,4 +31,10 @@ export interface State {
   reading: Reading | null;
   unread: boolean;
   online: boolean;
+}
+
+export function newMessage(turn: Partial<Turn> & { question: string }): Message {
+  const full: Turn = { id: "", conversation_id: "", status: "running", answer: "", ...turn };
+  const phase = full.status === "running" ? "waiting" : "ended";
+  return { key: newKey(), turn: full, steps: [], phase, failure: null, lastEvent: "", fresh: false };
 }

@@ -74,6 +74,13 @@ export interface Step {
   articles?: { id: string; title: string; form?: string }[];
 }
 
+/** The first event of a turn: it is stored, and can be followed and stopped. */
+export interface Accepted {
+  turn_id: string;
+  conversation_id: string;
+  token?: string;
+}
+
 export interface Article {
   id: string;
   title: string;

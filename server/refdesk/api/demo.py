@@ -14,7 +14,7 @@ from refdesk.errors import RequestError
 
 FILES = {
     "demo.css": "text/css",
-    "check.js": "text/javascript",
+    "check-page.js": "text/javascript",
     "strict.js": "text/javascript",
 }
 
@@ -42,7 +42,8 @@ def html(title: str, language: str, head: str, body: str, headers: dict[str, str
 
 def shop(language: str, path: str) -> str:
     name, claim, promise, button = SHOP[language]
-    links = "".join(f'<li><a href="{path}?language={code}">{label}</a></li>' for code, label in NAMES.items())
+    # paragraphs: links stay far enough apart for a finger where no style may say so
+    links = "".join(f'<li><p><a href="{path}?language={code}">{label}</a></p></li>' for code, label in NAMES.items())
     cards = "".join(f'<li><h3>{good}</h3><button type="button">{button}</button></li>' for good in GOODS[language])
     return (
         f"<header><p>{escape(name)}</p><nav aria-label='Language'><ul>{links}</ul></nav></header>"
@@ -52,6 +53,12 @@ def shop(language: str, path: str) -> str:
 
 def page_language(wanted: str | None) -> str:
     return wanted if wanted in SHOP else "en"
+
+
+def own_address(request: Request[Any, Any, Any]) -> str:
+    """Under which this server was reached, or is said to be."""
+    public = services_of(request).settings.public_url
+    return public or f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
 
 
 Language = Annotated[str | None, QueryParameter(max_length=35, required=False)]
@@ -68,8 +75,7 @@ async def demo(language: Language = None) -> Response[str]:
 async def demo_csp(request: Request[Any, Any, Any], language: Language = None) -> Response[str]:
     """The strictest policy a page can have: no style at all, and no string may become markup or script."""
     code = page_language(language)
-    public = services_of(request).settings.public_url
-    host = public or f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
+    host = own_address(request)
     policy = (
         f"default-src 'none'; script-src {host}; connect-src {host}; img-src {host}; style-src 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
@@ -83,15 +89,18 @@ async def demo_csp(request: Request[Any, Any, Any], language: Language = None) -
 
 
 @get("/demo/check", include_in_schema=False)
-async def demo_check() -> Response[str]:
-    """A self-check for people who embed the widget; what it needs to know of their page is asked."""
+async def demo_check(request: Request[Any, Any, Any]) -> Response[str]:
+    """A self-check for people who embed the widget: from here by what they say of their page, or on the page itself."""
     head = (
         '<link rel="stylesheet" href="/demo/files/demo.css"><script async src="/widget/refdesk.js"></script>'
-        '<script src="/demo/files/check.js" defer></script>'
+        '<script type="module" src="/demo/files/check-page.js"></script>'
     )
+    line = f'import("{own_address(request)}/widget/check.js").then((check) => check.report())'
     body = (
         "<main><h1>Will the widget work on my page?</h1>"
-        '<form id="asked"><p><label for="origin">Address of your page</label>'
+        "<h2>On your page itself</h2><p>Open your page, open the browser's console there, and paste:</p>"
+        f'<pre tabindex="0"><code id="line">{escape(line, quote=False)}</code></pre>'
+        '<h2>From here</h2><form id="asked"><p><label for="origin">Address of your page</label>'
         '<input id="origin" name="origin" type="url" placeholder="https://shop.example.com" autocomplete="off"></p>'
         '<p><label for="policy">Its Content-Security-Policy, if it has one</label>'
         '<textarea id="policy" name="policy" rows="4" spellcheck="false"></textarea></p>'

@@ -1,4 +1,4 @@
-"""What the widget loads: its one file, the texts of this help centre, and a timed stream for the self-check."""
+"""What a page loads: the widget's one file, the texts of this help centre, and the self-check with its timed stream."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -52,20 +53,22 @@ class WidgetSettings(msgspec.Struct):
 
 
 @cache
-def script() -> tuple[bytes, str]:
-    """The built widget and its ETag: from the wheel, or from the repository that an editable install points to."""
+def script(name: str) -> tuple[bytes, str]:
+    """A script and its ETag. The built widget is in the wheel, or in the repository that an editable install points
+    to."""
     package = Path(refdesk.__file__).parent
     built = package / "widget" / "refdesk.js"
-    if not built.exists():
-        built = package.parents[1] / "widget" / "dist" / "refdesk.js"
-    content = built.read_bytes()
+    if name == "check.js":
+        content = files("refdesk.api").joinpath("static", name).read_bytes()
+    else:
+        content = (built if built.exists() else package.parents[1] / "widget" / "dist" / "refdesk.js").read_bytes()
     return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 
-@get("/widget/refdesk.js", include_in_schema=False)
+@get(["/widget/refdesk.js", "/widget/check.js"], include_in_schema=False)
 async def widget_script(request: Request[Any, Any, Any]) -> Response[bytes]:
     """For every page, isolated ones (COEP) included. What is in it is public."""
-    content, etag = script()
+    content, etag = script(request.scope["path"].rpartition("/")[2])
     headers = {"Cache-Control": CACHING, "ETag": etag, "Cross-Origin-Resource-Policy": "cross-origin"}
     known = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
     if etag in known or "*" in known:
