@@ -42,7 +42,9 @@ class Reading(msgspec.Struct, frozen=True):
     """Small talk is made of phrases; the catalogue is asked for in words, which such a phrase may hide."""
 
 
-class Lexicon(msgspec.Struct, frozen=True):
+class Lexicon(msgspec.Struct, frozen=True, eq=False):
+    """There is one of a language, so it is its own key in a cache."""
+
     phrases: dict[tuple[str, ...], Classes]
     by_edges: dict[str, list[str]]
     """First and last letter -> the single words, for what is typed with a slip in the middle."""
@@ -141,6 +143,7 @@ def _longest(words: Sequence[str], at: int, lexicon: Lexicon, apart: Classes) ->
     return 1, _UNKNOWN
 
 
+@lru_cache(maxsize=8192)
 def _single(word: str, lexicon: Lexicon) -> Classes:
     """A word not listed as it is: a listed beginning, letters held down ("hiiii"), or one slip of the finger."""
     for start, classes in lexicon.beginnings:

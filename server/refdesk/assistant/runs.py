@@ -22,6 +22,10 @@ KEEP_SECONDS = 600
 KEEP_BYTES = 32 * 1024 * 1024
 """Beyond it those that ended first go earlier: memory stays bounded, however many turns end in ten minutes."""
 
+DELTA_SECONDS = 0.03
+"""Text follows text no faster than this: two frames of a screen, which no reader notices, and a write and an event
+less for every token that arrives between them."""
+
 TERMINAL = ("done", "error")
 StopCause = Literal["stopped", "interrupted"]
 
@@ -45,6 +49,8 @@ class TurnRun:
         """The outcome is decided and being stored; it cannot be stopped any more."""
         self._waiting: list[asyncio.Future[None]] = []
         self._text: list[str] = []
+        self._flushed = 0.0
+        """When text was sent last, by the clock of the event loop."""
         self.sent = ""
         """Everything that went out in deltas."""
 
@@ -53,9 +59,11 @@ class TurnRun:
         return bool(self.events) and self.events[-1].name in TERMINAL
 
     def delta(self, text: str) -> None:
-        """Text that arrives in one go leaves in one event: it waits for the next pass of the event loop."""
+        """Text that arrives in one go leaves in one event: the first at the next pass of the event loop, what follows
+        at the pace of DELTA_SECONDS."""
         if text and not self._text:
-            asyncio.get_running_loop().call_soon(self._flush)
+            loop = asyncio.get_running_loop()
+            loop.call_at(max(loop.time(), self._flushed + DELTA_SECONDS), self._flush)
         if text:
             self._text.append(text)
             self.sent += text
@@ -81,6 +89,7 @@ class TurnRun:
     def _flush(self) -> None:
         if self._text:
             text, self._text = "".join(self._text), []
+            self._flushed = asyncio.get_running_loop().time()
             self._append("delta", Delta(text))
 
     def _append(self, name: str, data: Any) -> None:

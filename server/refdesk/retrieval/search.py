@@ -239,6 +239,10 @@ def _strangeness(wordings: Sequence[str], asked_in: str, view: View) -> dict[str
 
 def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
     """Nearly the same words and exactly the same numbers: a differing number is a contradiction worth seeing."""
-    if len(one & other) < ALIKE * len(one | other):
+    fewer, more = sorted((len(one), len(other)))
+    if fewer < ALIKE * more:
+        return False
+    shared = len(one & other)
+    if shared < ALIKE * (fewer + more - shared):
         return False
     return not any(char.isdigit() for word in one ^ other for char in word)
