@@ -38,6 +38,8 @@ log = structlog.get_logger()
 
 MAX_BODY = 64 * 1024
 """Bytes of a request body."""
+PER_PROCESS = ("rate limits", "failed sign-ins of staff", "live events of a turn", "index and sync")
+"""What processes on one PostgreSQL do not share; everything else is in the database."""
 
 
 class SystemClock:
@@ -117,6 +119,8 @@ async def open_parts(
     store, console = SqlStore(database), SqlConsole(database)
     try:
         await library.open()
+        if url:
+            log.info("the database may be shared", per_process=PER_PROCESS)
         await interrupt_running(store)
     except BaseException:
         await store.close()

@@ -156,6 +156,8 @@ def parse_database_url(name: str, value: str) -> str:
         known = False
     if not known or not parts.path.strip("/") or not value.isprintable() or " " in value:
         raise SettingError(name, "allowed: postgresql://user:password@host[:port]/database; empty: SQLite")
+    if value.count("@") > parts.netloc.count("@") or parts.netloc.count("@") > 1:  # what follows would pass for a host
+        raise SettingError(name, "in a user or password write @ as %40, / as %2F, : as %3A, ? as %3F, # as %23")
     return value
 
 

@@ -11,7 +11,9 @@ import asyncio
 import uuid
 from contextlib import suppress
 
-from sqlalchemy import Connection, Float, cast, delete, exc, extract, func, select, text
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import Connection, Float, cast, delete, exc, extract, func, make_url, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
@@ -85,10 +87,13 @@ class PostgresDatabase:
         self._preparing.result()
 
     async def _prepare(self) -> None:
-        async with self._engine.begin() as connection:
-            await connection.run_sync(upgrade)
-        async with self._engine.begin() as connection:
-            await connection.run_sync(self._beat)
+        try:
+            async with self._engine.begin() as connection:
+                await connection.run_sync(upgrade)
+            async with self._engine.begin() as connection:
+                await connection.run_sync(self._beat)
+        except exc.ProgrammingError as error:  # rights are missing: the next use tries again, they may be given by then
+            raise StorageUnavailable(f"database: {first_line(error.orig)}") from error
         self._beating = asyncio.get_running_loop().create_task(self._beat_for_ever())
 
     # --- who is alive ---
@@ -122,16 +127,21 @@ NOW = cast(extract("epoch", func.clock_timestamp()), Float)
 
 
 def make_engine(url: str) -> AsyncEngine:
+    """Raises SettingError, whose message repeats nothing of the URL: it holds a password."""
     try:
+        conninfo_to_dict(make_url(url).set(drivername="postgresql").render_as_string(hide_password=False))
         return create_async_engine(
             url,
             pool_size=CONNECTIONS,
             max_overflow=0,
             pool_timeout=CONNECT_S,
+            hide_parameters=True,
             connect_args={"connect_timeout": CONNECT_S, "application_name": "refdesk"},
         )
-    except (exc.ArgumentError, ValueError) as error:
-        raise SettingError("REFDESK_DATABASE_URL", "not a URL like postgresql://user:password@host/database") from error
+    except (exc.ArgumentError, ValueError):
+        raise SettingError("REFDESK_DATABASE_URL", "not a URL like postgresql://user:password@host/database") from None
+    except ProgrammingError:
+        raise SettingError("REFDESK_DATABASE_URL", "has an option after the ? that PostgreSQL does not know") from None
 
 
 async def run(engine: AsyncEngine, job: Job[T]) -> T:

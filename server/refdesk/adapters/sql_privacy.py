@@ -26,6 +26,7 @@ def sign_in(
     else:
         values = {"id": visitor.id, "subject": visitor.subject, "created_at": at}
         connection.execute(insert(visitors), values)
+    sql_visitors.drop_expired(connection, visitor.id, at)
     sql_visitors.add_token(connection, visitor, token_hash, at, expires_at)
     if earlier is not None and is_anonymous(connection, earlier):
         known.append(earlier)

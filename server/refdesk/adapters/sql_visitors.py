@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from sqlalchemy import Connection, LargeBinary, bindparam, select, text
+from sqlalchemy import Connection, LargeBinary, bindparam, delete, select, text
 
 from refdesk.adapters.sql_tables import SafeText, UtcText, utc_text, visitor_tokens, visitors
 from refdesk.domain.conversation import Visitor
@@ -49,6 +49,12 @@ def add_token(
         "expires_at": expires_at,
     }
     connection.execute(ADD_TOKEN, values)
+
+
+def drop_expired(connection: Connection, visitor_id: str, at: str) -> None:
+    """A person who signs in every day would leave a row every day."""
+    gone = (visitor_tokens.c.visitor_id == visitor_id, visitor_tokens.c.expires_at <= at)
+    connection.execute(delete(visitor_tokens).where(*gone))
 
 
 def by_token(connection: Connection, token_hash: bytes, now: str | None) -> Visitor | None:

@@ -99,10 +99,11 @@ def connect(path: Path, *, readers: int = 0, journal: str = "WAL", checkpoints: 
         return connection
 
     if readers:
-        engine = create_engine("sqlite://", creator=creator, poolclass=QueuePool, pool_size=readers, max_overflow=0)
+        pool: dict[str, Any] = {"poolclass": QueuePool, "pool_size": readers, "max_overflow": 0}
+        engine = create_engine("sqlite://", creator=creator, hide_parameters=True, **pool)
         event.listen(engine, "begin", lambda connection: begin(connection, "BEGIN"))
     else:
-        engine = create_engine("sqlite://", creator=creator, poolclass=StaticPool)
+        engine = create_engine("sqlite://", creator=creator, hide_parameters=True, poolclass=StaticPool)
         event.listen(engine, "begin", lambda connection: begin(connection, "BEGIN IMMEDIATE"))
     return engine
 

@@ -33,6 +33,7 @@ from refdesk.api.schemas import (
     SessionRequest,
     SessionResponse,
     checked_text,
+    locale_of,
     may_be_id,
     storable,
 )
@@ -102,7 +103,7 @@ async def ask(
         question=question,
         visitor=visitor,
         conversation_id=data.conversation_id,
-        locale=(data.locale or "")[:35],
+        locale=locale_of(data.locale),
         page=page,
         idempotency=(key, body_hash(data)) if key else None,
         request_id=request_id_of(request),

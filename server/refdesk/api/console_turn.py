@@ -10,8 +10,8 @@ from refdesk.domain.articles import BUILT_IN_ROLES, STAFF, Roles
 from refdesk.domain.conversation import StoredTurn
 from refdesk.ports import Snapshot
 
-HIDDEN = ("quoted", "carried")
-"""Texts of articles, which only the next turn needs."""
+HIDDEN = ("carried",)
+"""Texts that only the next turn needs."""
 
 
 def console_turn(stored: StoredTurn, snapshot: Snapshot) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from refdesk.domain.console import Annotations, LogFilter, LoggedTurn, Note, Tur
 from refdesk.domain.conversation import Kind, Status, StoredTurn
 from refdesk.domain.turn_diff import shown_sources
 from refdesk.errors import RequestError
+from refdesk.ports import Snapshot
 
 PAGE = 50
 MOST_TAGS = 20
@@ -247,9 +248,10 @@ async def verdict_cases(request: Request[Any, Any, Any], since: From = None, unt
 
 
 async def case_lines(services: Services, filters: Sequence[LogFilter]) -> AsyncIterator[bytes]:
+    snapshot = services.retriever.current()
     for wanted in filters:
         async for logged in logged_turns(services, wanted):
-            case = eval_case(logged)
+            case = eval_case(logged, snapshot)
             if case is not None:
                 yield msgspec.json.encode(case) + b"\n"
 
@@ -266,17 +268,19 @@ async def logged_turns(services: Services, wanted: LogFilter) -> AsyncIterator[L
             return
 
 
-def eval_case(logged: LoggedTurn) -> dict[str, Any] | None:
+def eval_case(logged: LoggedTurn, snapshot: Snapshot) -> dict[str, Any] | None:
+    """Articles that are gone, or that the visitor's roles cannot read, are left out: no search could find them."""
     turn, right = logged.stored.turn, logged.verdict == "right"
-    articles = list(logged.articles) or (shown_sources(turn) if right else [])
-    if not articles and not (right and turn.status == "insufficient"):
+    roles = frozenset(logged.stored.trail.roles) & everybody(snapshot)
+    named = list(logged.articles) or (shown_sources(turn) if right else [])
+    articles = [article_id for article_id in named if snapshot.article(article_id, roles) is not None]
+    if not articles and (named or not (right and turn.status == "insufficient")):
         return None
-    roles = [role for role in logged.stored.trail.roles if role != PUBLIC]
     return {
         "question": turn.question,
         "articles": articles,
         "language": turn.language,
-        "roles": roles,
+        "roles": sorted(roles - {PUBLIC}),
         "verdict": logged.verdict,
         "turn_id": turn.id,
     }

@@ -55,12 +55,13 @@ async def export_own(request: Request[Any, Any, Any]) -> OwnData:
 
 @delete("/v1/me", status_code=204, security=VISITOR_ONLY, responses=problems(401, 503))
 async def erase_own(request: Request[Any, Any, Any]) -> None:
-    """Erases the caller: conversations, feedback and every session. The token means nothing afterwards."""
+    """Erases the caller: conversations, feedback and every session. The token means nothing afterwards. What stays for
+    ever, the audit log's row, must not say from where."""
     services, visitor = services_of(request), await required_visitor(request)
     if visitor.id.startswith(STAFF_VISITOR):
         raise RequestError(403, "not_a_visitor", "A staff key is no visitor; there is nothing to erase.")
     await erase(services, [visitor.id])
-    await record(request, "erase", visitor.id, actor="visitor")
+    await record(request, "erase", visitor.id, actor="visitor", ip="")
 
 
 async def data_of(services: Services, visitor_id: str, shown: Callable[[StoredTurn], Turn]) -> OwnData:

@@ -21,7 +21,7 @@ from refdesk.api.contract import STAFF_ONLY
 from refdesk.api.log import turn_of
 from refdesk.api.problems import problems
 from refdesk.api.reading import MAX_QUERY, explanation, found_passage
-from refdesk.api.schemas import MAX_QUESTION, SearchResponse, checked_text
+from refdesk.api.schemas import MAX_QUESTION, SearchResponse, checked_text, locale_of
 from refdesk.api.services import Services, services_of
 from refdesk.api.staff import agents
 from refdesk.assistant.rehearsal import rehearse
@@ -106,7 +106,7 @@ async def preview(request: Request[Any, Any, Any], data: JSONBody[PreviewRequest
     services = services_of(request)
     question = checked_text(data.question, "question", MAX_QUESTION)
     roles = roles_wanted(services, data.roles)
-    stored = await rehearse(services.assistant, question, roles, locale=(data.locale or "")[:35])
+    stored = await rehearse(services.assistant, question, roles, locale=locale_of(data.locale))
     return console_turn(stored, services.retriever.current())
 
 

@@ -14,6 +14,8 @@ MAX_QUESTION = 2_000
 MAX_COMMENT = 2_000
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What an id of ours can look like; anything else is not even looked up."""
+LOCALE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
+"""A language tag as pages and browsers name it."""
 NO_NUL = "^[^\\u0000]*$"
 
 
@@ -119,6 +121,11 @@ TEXTS: dict[str, dict[str, dict[str, Any]]] = {
 
 def may_be_id(text: str) -> bool:
     return ID.fullmatch(text) is not None
+
+
+def locale_of(text: str | None) -> str:
+    """What is no language tag says nothing, and is kept nowhere: it could be anything about anybody."""
+    return text if text and LOCALE.fullmatch(text) else ""
 
 
 def checked_text(value: str, field: str, longest: int) -> str:

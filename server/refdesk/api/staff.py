@@ -93,14 +93,20 @@ def member_in(request: Request[Any, Any, Any]) -> Member:
 
 
 async def record(
-    request: Request[Any, Any, Any], action: str, target: str = "", *, actor: str | None = None, **detail: Any
+    request: Request[Any, Any, Any],
+    action: str,
+    target: str = "",
+    *,
+    actor: str | None = None,
+    ip: str | None = None,
+    **detail: Any,
 ) -> None:
-    """One row of the audit log: ids and settings, nothing that a visitor wrote."""
+    """One row of the audit log: ids and settings, nothing that a visitor wrote. `actor` and `ip` None: the member's."""
     services: Services = request.app.state.services
     entry = AuditEntry(
         created_at=timestamp(services.clock.now()),
         actor=member_in(request).name if actor is None else actor,
-        ip=client_address(request),
+        ip=client_address(request) if ip is None else ip,
         action=action,
         target=target,
         detail=detail,

@@ -127,7 +127,8 @@ class Assistant:
         if ask.conversation_id is None:
             return []
         stored = await self._store.turns(ask.conversation_id, last=EARLIER_TURNS + 1)
-        return [item for item in stored if item.turn.status != "running"][-EARLIER_TURNS:]
+        ended = [item for item in stored if item.turn.status != "running"][-EARLIER_TURNS:]
+        return [redacted_turn(item) for item in ended] if self._redacting else ended
 
     def _failed(self, turn: Turn, run: TurnRun, error: Exception) -> TurnTrail:
         """A fault of ours is an error, never a refusal: nothing of it may look like an answer."""
@@ -303,6 +304,12 @@ class TurnSession:
 def redacted(ask: Ask) -> Ask:
     page = {name: redact(text) for name, text in ask.page.items()}
     return msgspec.structs.replace(ask, question=redact(ask.question), page=page)
+
+
+def redacted_turn(stored: StoredTurn) -> StoredTurn:
+    """A question that was stored before personal data was masked."""
+    turn = msgspec.structs.replace(stored.turn, question=redact(stored.turn.question))
+    return StoredTurn(turn=turn, trail=stored.trail)
 
 
 def ended_run(turn: Turn, visitor_id: str) -> TurnRun:

@@ -195,6 +195,10 @@ def create_sqlite_parts() -> None:
             f"CREATE TRIGGER audit_no_{verb.lower()} BEFORE {verb} ON audit "
             "BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END"
         )
+    op.execute(  # INSERT OR REPLACE takes the place of a row without asking the trigger on DELETE
+        "CREATE TRIGGER audit_no_replace BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE seq = NEW.seq) "
+        "BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END"
+    )
 
 
 def create_postgres_parts() -> None:
