@@ -43,10 +43,12 @@ def test_a_flag_wins_over_the_environment():
         ("REFDESK_PUBLIC_URL", "help.example.com"),
         ("REFDESK_PUBLIC_URL", "https://help.example.com/docs"),
         ("REFDESK_PUBLIC_URL", "https://user:pw@help.example.com"),
+        ("REFDESK_PUBLIC_URL", "https://[help.example.com"),
         ("REFDESK_ALLOWED_ORIGINS", "*"),
         ("REFDESK_ALLOWED_ORIGINS", "https://*.example.com"),
         ("REFDESK_ALLOWED_ORIGINS", "https://shop.example.com/"),
         ("REFDESK_ALLOWED_ORIGINS", "https://shop.example.com./"),
+        ("REFDESK_ALLOWED_ORIGINS", "https://[shop.example.com"),
         ("REFDESK_TURN_SECONDS", "0"),
         ("REFDESK_TURN_SECONDS", "nan"),
         ("ANTHROPIC_BASE_URL", "ftp://models"),
@@ -88,7 +90,12 @@ def test_no_secret_can_be_given_on_the_command_line():
     assert all(s.flag is None for s in SETTINGS if s.secret)
 
 
-@pytest.mark.parametrize("url", ["postgresql://host:x/C_DSN", "mysql://a:C_DSN@host/db", "C_DSN"])
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql://host:x/C_DSN", "mysql://a:C_DSN@host/db", "C_DSN", "postgresql://a:x@C_DSN@host/db",
+     "postgresql://a:1/C_DSN@host/db", "postgresql://a:C_DSN[@host/db", "postgresql://a:x?C_DSN@host/db",
+     "postgresql://a:x#C_DSN@host/db"],
+)  # fmt: skip
 def test_a_refused_database_url_is_not_repeated(url):
     with pytest.raises(SettingError, match="postgresql://") as caught:
         load({"REFDESK_DATABASE_URL": url})

@@ -347,12 +347,32 @@ async def test_audit_log_is_paged_newest_first(console: ConsoleStore) -> None:
     assert (rest.next_cursor, rest.entries[0]) == (None, AuditEntry(NOON, "kim", "::1", "login", "x1", {"ok": True}))
 
 
-@pytest.mark.parametrize("change", ["UPDATE audit SET actor = 'x'", "DELETE FROM audit"])
+AUDIT_ROW = "INTO audit (seq, created_at, actor, ip, action, target, detail) VALUES (1, '', 'x', '', '', '', '{}')"
+OVERWRITE = f"INSERT {AUDIT_ROW} ON CONFLICT (seq) DO UPDATE SET actor = 'x'"
+
+
+@pytest.mark.parametrize(
+    "change", ["UPDATE audit SET actor = 'x'", "DELETE FROM audit", OVERWRITE, f"REPLACE {AUDIT_ROW}", "TRUNCATE audit"]
+)
 async def test_audit_log_only_grows(console: ConsoleStore, database: Database, change: str) -> None:
-    await console.add_audit(AuditEntry(NOON, "kim", "::1", "login"))
+    """Also where a statement is of one of the databases only: the other refuses it anyway."""
+    entry = AuditEntry(NOON, "kim", "::1", "login")
+    await console.add_audit(entry)
     with pytest.raises((exc.DBAPIError, StorageUnavailable)):
         await database.write(lambda connection: connection.execute(text(change)))
-    assert len((await console.audit()).entries) == 1
+    assert (await console.audit()).entries == (entry,)
+    await console.add_audit(entry)
+    assert (await console.audit()).entries == (entry, entry)
+
+
+async def test_what_a_failed_statement_was_given_is_not_in_its_error(database: Database) -> None:
+    """An error that nobody foresaw is logged; what it was about to store is what a visitor wrote."""
+    statement = text("SELECT * FROM servers WHERE id = :word AND beat_at = CAST(:word AS integer) AND no_column = 1")
+    with pytest.raises((exc.DBAPIError, StorageUnavailable)) as caught:
+        await database.write(lambda connection: connection.execute(statement, {"word": "cerase"}))
+    cause = caught.value.__cause__
+    assert "cerase" not in f"{caught.value} {cause}"
+    assert "no_column" in f"{caught.value} {cause}"
 
 
 # --- privacy ---------------------------------------------------------------------------------
@@ -381,6 +401,18 @@ async def test_one_subject_is_one_visitor_with_the_roles_of_the_session(console:
     assert await store.visitor_by_token(b"c" * 32, now=NOON) == CARL
     assert (await store.visitor_by_token(b"d" * 32, now=NOON)) is not None
     assert await store.visitor_by_token(b"d" * 32, now=LATER) is None
+
+
+async def test_expired_tokens_go_when_their_owner_signs_in_again(
+    console: ConsoleStore, store: SqlStore, database: Database
+) -> None:
+    for number in range(3):
+        at, end = f"2026-02-0{number + 1}T12:00:00Z", f"2026-02-0{number + 2}T12:00:00Z"
+        await console.sign_in(CARL, b"%032d" % number, at=at, expires_at=end, earlier=None)
+    counted = text("SELECT count(*) FROM visitor_tokens WHERE visitor_id = 'v_carl'")
+    assert await database.read(lambda connection: connection.execute(counted).scalar()) == 1
+    assert await store.visitor_by_token(b"%032d" % 2, now="2026-02-03T13:00:00Z") == CARL
+    assert await store.visitor_by_token(b"a" * 32, now=LATER) == ANNA
 
 
 async def test_nobody_signs_in_over_another_subject(console: ConsoleStore, store: SqlStore) -> None:

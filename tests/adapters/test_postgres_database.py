@@ -162,6 +162,22 @@ async def test_down_at_start_recovers(open_store: Opener, postgres_server: Postg
     await store.ping()
 
 
+async def test_rights_that_are_missing_may_be_given_later(
+    empty_postgres_url: str, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    name = empty_postgres_url.partition("?")[0].rpartition("/")[2]
+    postgres_server.psql(f"CREATE ROLE {name}_user LOGIN")
+    url = empty_postgres_url.replace("postgres:", f"{name}_user:", 1)
+    store = SqlStore(await open_database(tmp_path, url))
+    try:
+        with pytest.raises(StorageUnavailable, match="permission denied"):
+            await store.interrupt_running()
+        postgres_server.psql(f"ALTER DATABASE {name} OWNER TO {name}_user")
+        await store.ping()
+    finally:
+        await store.close()
+
+
 async def test_newer_schema_is_left_alone(store: SqlStore, open_store: Opener) -> None:
     newer = "UPDATE alembic_version SET version_num = '9999'"
     await store.database.write(lambda connection: connection.execute(text(newer)))
@@ -169,7 +185,13 @@ async def test_newer_schema_is_left_alone(store: SqlStore, open_store: Opener) -
         await open_store().ping()
 
 
-@pytest.mark.parametrize("url", ["mysql://x", "postgresql+asyncpg://x/y", "sqlite:///x", "postgresql://h:port/x"])
-async def test_wrong_url_is_named(url: str, tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="REFDESK_DATABASE_URL"):
+@pytest.mark.parametrize(
+    "url",
+    ["mysql://secret", "postgresql+asyncpg://secret/y", "sqlite:///secret", "postgresql://secret:port/x",
+     "postgresql://u:secret@h/d?secret=1", "postgresql://u:secret@h/d?host=a&foo=secret"],
+)  # fmt: skip
+async def test_wrong_url_is_named_and_not_repeated(url: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="REFDESK_DATABASE_URL") as caught:
         await open_database(tmp_path, url)
+    assert "secret" not in f"{caught.value}"
+    assert caught.value.__cause__ is None

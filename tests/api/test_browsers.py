@@ -21,7 +21,8 @@ LOOKALIKES = [
     "https://a.shop.example.com", "https://example.com", "shop.example.com", "//shop.example.com",
     "https://shop.example.com https://evil.test", "https://shop.example.com,https://evil.test", "*",
     "https://shop.example.com:443:443", "https://shop.example.com:0443", "https://shop.example.com\\.evil.test",
-    "file://", "chrome-extension://abc", "https://shop.example.com%00.evil.test", "https://shop。example.com",
+    "file://", "chrome-extension://abc", "https://[shop.example.com",
+    "https://shop.example.com%00.evil.test", "https://shop。example.com",
 ]  # fmt: skip
 
 
