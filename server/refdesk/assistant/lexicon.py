@@ -29,7 +29,6 @@ _CLOSED = frozenset({*SOCIAL, "identity", "help", "topic"})
 """A phrase of these means what it means as a whole ("how are you" asks for no way of doing something)."""
 _OPEN: Classes = _CLOSED - {"topic"}
 """Classes whose phrases are read word by word: in "can I see your articles" nobody says "I see"."""
-_PHRASE = 6
 _UNKNOWN: Classes = frozenset()
 _WORD = re.compile(r"\w+")
 _STRETCHED = re.compile(r"(\w)\1{2,}")
@@ -49,6 +48,8 @@ class Lexicon(msgspec.Struct, frozen=True, eq=False):
     by_edges: dict[str, list[str]]
     """First and last letter -> the single words, for what is typed with a slip in the middle."""
     beginnings: tuple[tuple[str, Classes], ...]
+    sizes: dict[str, int]
+    """First word -> words in the longest phrase that begins with it."""
     spaceless: bool
     longest: int
     """Characters of the longest single word."""
@@ -103,6 +104,7 @@ def _lexicon(entries: Sequence[tuple[str, str]], *, spaceless: bool) -> Lexicon:
         {words: _classes(words, names, phrases) for words, names in phrases.items()},
         by_edges,
         tuple((start, frozenset(names)) for start, names in beginnings.items()),
+        {words[0]: len(words) for words in sorted(phrases, key=len)},
         spaceless,
         max((len(words[0]) for words in phrases if len(words) == 1), default=0),
     )
@@ -119,10 +121,11 @@ def _read(words: Sequence[str], lexicon: Lexicon, apart: Classes) -> list[Classe
     if lexicon.spaceless:
         return [piece for word in words for piece in _read_spaceless(word, lexicon)]
     found: list[Classes] = []
-    at = 0
-    while at < len(words):
+    at = unknown = 0
+    while at < len(words) and unknown <= THANKED_FOR:  # with more of them it is about something, whatever follows
         size, classes = _longest(words, at, lexicon, apart)
         found.append(classes or _single(words[at], lexicon))
+        unknown += not found[-1]
         at += size
     return [_UNKNOWN if "pointing" in classes else classes for classes in _without_reason(found)]
 
@@ -136,7 +139,7 @@ def _without_reason(found: list[Classes]) -> list[Classes]:
 
 
 def _longest(words: Sequence[str], at: int, lexicon: Lexicon, apart: Classes) -> tuple[int, Classes]:
-    for size in range(min(_PHRASE, len(words) - at), 0, -1):
+    for size in range(min(lexicon.sizes.get(words[at], 0), len(words) - at), 0, -1):
         classes = lexicon.phrases.get(tuple(words[at : at + size]), _UNKNOWN)
         if classes and (size == 1 or not classes & apart):
             return size, classes
