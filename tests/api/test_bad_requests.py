@@ -218,6 +218,13 @@ def test_a_query_parameter_that_is_wrong_is_named(visitor: httpx2.Client, path: 
     problem(visitor.get(path), 400, None, field)
 
 
+@pytest.mark.parametrize("kind", ["verdicts.jsonl", "export.csv", "export.jsonl"])
+@pytest.mark.parametrize("bound", ["from", "to"])
+def test_a_time_that_is_wrong_is_named_before_a_stream_begins(server: RefdeskServer, kind: str, bound: str) -> None:
+    with server.client(STAFF_KEY) as staff:
+        problem(staff.get(f"/v1/console/{kind}?{bound}=yesterday"), 400, "invalid_time", bound)
+
+
 def test_a_page_past_the_end_is_empty(visitor: httpx2.Client) -> None:
     body = visitor.get("/v1/articles?cursor=99999999").json()
     assert body["articles"] == []

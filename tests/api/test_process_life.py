@@ -7,6 +7,7 @@ import random
 import signal
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -119,37 +120,45 @@ def question_of(database: sqlite3.Connection, turn_id: str) -> str:
 
 
 class Client:
-    """Asks one question after another until the server is gone; keeps what it was told."""
+    """Asks one question after another until the server is gone, and the one that was cut off again with its key; keeps
+    what it was told."""
 
     def __init__(self, server: RefdeskServer, number: int) -> None:
         self.token = server.token()
         self._server, self._number = server, number
+        self._open = ""
         self.accepted: dict[str, str] = {}
+        """Turn by question; a question is its own Idempotency-Key."""
         self.done: dict[str, dict[str, Any]] = {}
+        self.repeated = 0
         self.refused: list[int] = []
 
     def ask_until_it_dies(self, cycle: int) -> None:
         with self._server.client(self.token) as client:
             for number in range(10_000):
+                self.repeated += bool(self._open)
+                self._open = self._open or f"When are refunds issued, client {self._number}, {cycle}/{number}?"
                 try:
-                    self._ask(client, f"When are refunds issued, client {self._number}, {cycle}/{number}?")
+                    self._ask(client, self._open)
                 except httpx2.TransportError:
                     return
+                self._open = ""
 
     def _ask(self, client: httpx2.Client, question: str) -> None:
-        headers = {"accept": "text/event-stream"}
+        headers = {"accept": "text/event-stream", "idempotency-key": question}
         with client.stream("POST", "/v1/ask", json={"question": question}, headers=headers) as response:
             if response.status_code != 200:
                 self.refused.append(response.status_code)
                 return
             for event in EventReader(response):
                 if event.name == "accepted":
-                    self.accepted[event.json["turn_id"]] = question
+                    known = self.accepted.setdefault(question, event.json["turn_id"])
+                    assert known == event.json["turn_id"], "one key, two turns"
                 elif event.name == "done":
                     self.done[event.json["id"]] = event.json
 
 
-def kill_loop(server: RefdeskServer, model: ScriptedModel, *, cycles: int, clients: int, seed: int) -> int:
+def kill_loop(server: RefdeskServer, model: ScriptedModel, *, cycles: int, clients: int, seed: int) -> list[Client]:
     print(f"seed {seed}")
     chance, pause = random.Random(seed), threading.Event()
     model.choose(lambda _: answer_of(refund_answer()))
@@ -162,30 +171,42 @@ def kill_loop(server: RefdeskServer, model: ScriptedModel, *, cycles: int, clien
             for run in runs:
                 run.result(60)
             server.start()
-            check(server, askers)
+            check(server, askers, last=3)
+    check(server, askers, last=None)
     assert not [status for asker in askers for status in asker.refused]
-    return sum(len(asker.accepted) for asker in askers)
+    return askers
 
 
-def check(server: RefdeskServer, askers: list[Client]) -> None:
+def check(server: RefdeskServer, askers: list[Client], *, last: int | None) -> None:
+    """`last`: how many of each client's finished turns are compared."""
     stored = stored_turns(server)
     assert {status for status, _ in stored.values()} <= ENDED
     for asker in askers:
         with server.client(asker.token) as client:
-            for turn_id, question in asker.accepted.items():
+            for question, turn_id in asker.accepted.items():
                 assert stored[turn_id][1] == question, "an acknowledged turn was lost or changed"
-            for turn_id, done in list(asker.done.items())[-3:]:
+            for turn_id, done in list(asker.done.items())[-last if last else None :]:
                 assert client.get(f"/v1/turns/{turn_id}").json() == done
     questions = [question for _, question in stored.values() if "client" in question]
     assert len(questions) == len(set(questions)), "a question was stored twice"
 
 
+def told(askers: list[Client], server: RefdeskServer) -> dict[str, int]:
+    statuses = Counter(status for status, question in stored_turns(server).values() if "client" in question)
+    kept = {"accepted": sum(len(asker.accepted) for asker in askers), "done": sum(len(asker.done) for asker in askers)}
+    return {**kept, "repeated": sum(asker.repeated for asker in askers), **statuses}
+
+
 def test_no_acknowledged_turn_is_lost_to_kill_9(serving: RefdeskServer, shared_model: ScriptedModel) -> None:
     seed = int(os.environ.get("REFDESK_TEST_SEED", random.randrange(10**6)))
-    assert kill_loop(serving, shared_model, cycles=5, clients=3, seed=seed) > 0
+    askers = kill_loop(serving, shared_model, cycles=3, clients=3, seed=seed)
+    assert told(askers, serving)["accepted"] > 0
 
 
 @pytest.mark.long
 def test_no_acknowledged_turn_is_lost_to_fifty_kills(serving: RefdeskServer, shared_model: ScriptedModel) -> None:
     seed = int(os.environ.get("REFDESK_TEST_SEED", random.randrange(10**6)))
-    assert kill_loop(serving, shared_model, cycles=50, clients=8, seed=seed) > 50
+    counts = told(kill_loop(serving, shared_model, cycles=50, clients=8, seed=seed), serving)
+    print(counts)
+    assert counts["accepted"] > 50
+    assert counts["repeated"] > 50

@@ -8,6 +8,7 @@ from litestar import Request, delete, get, patch, post
 from litestar.params import FromPath, JSONBody, QueryParameter
 
 from refdesk.api.console_schemas import (
+    MAX_LABEL,
     AuditResponse,
     KeyList,
     KeyRequest,
@@ -27,8 +28,6 @@ from refdesk.api.times import timestamp
 from refdesk.domain.console import StaffAccount
 from refdesk.domain.passwords import checked_name, checked_password
 from refdesk.errors import RequestError
-
-MAX_LABEL = 100
 
 
 def shown(account: StaffAccount) -> StaffResponse:

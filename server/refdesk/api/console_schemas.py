@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
-from refdesk.api.schemas import Request
+from refdesk.api.schemas import MAX_QUESTION, NO_NUL, Request, text_rule
 from refdesk.domain.console import AuditEntry, LogEntry, StaffKey, StaffRole, Verdict
 
 MAX_NOTE = 4_000
 MAX_TAG = 40
+MAX_LABEL = 100
 
 
 class LoginRequest(Request):
@@ -162,3 +163,13 @@ class RetentionResponse(msgspec.Struct):
     total: int
     stopped: bool
     days: int
+
+
+TEXTS: dict[str, dict[str, dict[str, Any]]] = {
+    "NoteRequest": {"text": text_rule(MAX_NOTE)},
+    "TagsRequest": {name: {"items": {"type": "string", **text_rule(MAX_TAG)}} for name in ("add", "remove")},
+    "VerdictRequest": {"note": {"pattern": NO_NUL}},
+    "KeyRequest": {"label": text_rule(MAX_LABEL)},
+    "PreviewRequest": {"question": text_rule(MAX_QUESTION)},
+}
+"""As in `schemas`."""

@@ -11,7 +11,8 @@ from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme
 
 from refdesk import __version__
-from refdesk.api.schemas import TEXTS, Request
+from refdesk.api import console_schemas
+from refdesk.api.schemas import NO_NUL, NOT_BLANK, TEXTS, Request
 from refdesk.domain.events import PAYLOADS
 
 SESSION, STAFF, CONSOLE = "session", "staff", "console"
@@ -25,9 +26,7 @@ SCHEMES: dict[str, Any] = {
         type="apiKey", security_scheme_in="cookie", name="__Host-refdesk", description="Session of the console."
     ),
 }
-EVENT_STREAM = {
-    "schema": {"type": "string", "description": "Server-sent events; their data is described in events.schema.json."}
-}
+EVENT_STREAM = {"schema": {"description": "Server-sent events; their data is described in events.schema.json."}}
 
 
 def openapi_document(handlers: Sequence[Any]) -> dict[str, Any]:
@@ -59,9 +58,13 @@ def complete_operation(path: str, operation: dict[str, Any]) -> None:
     if path == "/v1/console/sync" and "202" in operation["responses"]:
         operation["responses"]["200"] = {**operation["responses"]["202"], "description": "The report, with `wait`"}
         operation["requestBody"]["required"] = False
+    if "204" in operation["responses"]:
+        operation["responses"]["204"].pop("content", None)
 
 
 def complete_parameter(parameter: dict[str, Any]) -> None:
+    if parameter["name"] == "q":
+        parameter["schema"]["pattern"] = NOT_BLANK if parameter.get("required") else NO_NUL
     if parameter["name"] == "Idempotency-Key":
         parameter["schema"] = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[ -~]*[!-~][ -~]*$"}
 
@@ -72,7 +75,7 @@ def complete_schema(name: str, schema: dict[str, Any]) -> None:
     kind = struct_of(name, fields)
     if kind is not None and issubclass(kind, Request):
         schema["additionalProperties"] = False
-        for field, rule in TEXTS.get(name, {}).items():
+        for field, rule in {**TEXTS, **console_schemas.TEXTS}.get(name, {}).items():
             fields[field] = {**fields[field], **rule}
     elif kind is not None:
         schema["required"] = sorted(fields.keys() - optional_fields(kind))

@@ -238,8 +238,9 @@ async def verdict_cases(request: Request[Any, Any, Any], since: From = None, unt
     """Judged questions as `refdesk eval` reads them, one a line. A verdict that tells neither which articles answer nor
     that none does makes no case."""
     services = services_of(request)
-    await record(request, "export", "verdicts")
     wanted = [LogFilter(verdict=verdict, since=since, until=until) for verdict in get_args(Verdict)]
+    await services.console.exported(wanted[0], limit=1)  # refuses a wrong time before the answer begins
+    await record(request, "export", "verdicts")
     return Stream(
         case_lines(services, wanted),
         media_type="application/x-ndjson; charset=utf-8",

@@ -17,6 +17,7 @@ ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LOCALE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
 """A language tag as pages and browsers name it."""
 NO_NUL = "^[^\\u0000]*$"
+NOT_BLANK = "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$"
 
 
 class Request(msgspec.Struct, forbid_unknown_fields=True):
@@ -109,10 +110,13 @@ class SearchResponse(msgspec.Struct):
     """What was really searched: the question, and a repaired form of it if there was one."""
 
 
+def text_rule(longest: int) -> dict[str, Any]:
+    """`checked_text` as the OpenAPI document says it."""
+    return {"minLength": 1, "maxLength": longest, "pattern": NOT_BLANK}
+
+
 TEXTS: dict[str, dict[str, dict[str, Any]]] = {
-    "AskRequest": {
-        "question": {"minLength": 1, "maxLength": MAX_QUESTION, "pattern": "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$"}
-    },
+    "AskRequest": {"question": text_rule(MAX_QUESTION)},
     "FeedbackRequest": {"comment": {"maxLength": MAX_COMMENT, "pattern": NO_NUL}},
     "Page": {"url": {"pattern": NO_NUL}, "title": {"pattern": NO_NUL}},
 }
