@@ -11,12 +11,15 @@ import pytest
 from chromium import CHROMIUM, LAUNCH
 from help_stub import HelpStub
 from model_replies import refund_answer
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from refdesk_server import RefdeskServer
 
 from scripted_api import ScriptedModel, scripted_model
 
 AXE = Path(__file__).parents[2] / "widget" / "node_modules" / "axe-core" / "axe.min.js"
+PATIENCE = 20_000
+"""Milliseconds after which a test that waits for something has failed: long enough for a machine that is busy."""
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -39,17 +42,19 @@ def stub() -> Iterator[HelpStub]:
 
 
 @pytest.fixture
-def page(page: Page) -> Page:
-    """Collects what must stay empty: errors of scripts and violations of the page's policy."""
-    page.set_default_timeout(8000)
+def page(page: Page) -> Iterator[Page]:
+    """Whatever a test does: no error of a script, no violation of the page's policy, no cookie."""
+    page.set_default_timeout(PATIENCE)
     page.add_init_script(
         "window.violations = []; document.addEventListener('securitypolicyviolation',"
         " (e) => violations.push(e.effectiveDirective + ' ' + e.blockedURI + ' ' + e.sample))"
     )
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.errors = errors  # type: ignore[attr-defined]
-    return page
+    yield page
+    assert errors == []
+    assert page.evaluate("window.violations ?? []") == []
+    assert page.context.cookies() == []
 
 
 @pytest.fixture

@@ -67,26 +67,26 @@ def test_a_lost_session_starts_anew_without_a_loop(page: Page, stub: HelpStub) -
     assert len(stub.asked()) == 3
 
 
-def test_a_conversation_that_is_gone_is_forgotten_on_reload(page: Page, stub: HelpStub) -> None:
+def test_a_session_that_is_refused_again_ends_in_an_error(page: Page, stub: HelpStub) -> None:
+    stub.problems += [("/v1/ask", Problem(401, "token_invalid"))] * 5
     opened(page, stub)
-    ask(page, "first")
+    ask(page, "q")
     settled(page)
-    stub.turns.clear()
-    page.reload()
-    expect(page.get_by_text("Hello from Example!")).to_be_visible()
-    ask(page, "second")
-    settled(page)
-    assert stub.asked()[-1]["conversation_id"] is None
-    assert page.errors == []  # type: ignore[attr-defined]
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+    assert len(stub.asked()) == 2
 
 
 def test_too_many_requests_says_when_and_lets_try_again_then(page: Page, stub: HelpStub) -> None:
-    stub.problems.append(("/v1/ask", Problem(429, "rate_limited", 2)))
+    stub.problems.append(("/v1/ask", Problem(429, "rate_limited", 40)))
+    page.clock.install()
     opened(page, stub)
     ask(page, "q")
     settled(page)
     expect(page.locator(".answer")).to_contain_text("Too many questions right now. You can try again in")
     button = page.get_by_role("button", name="Try again")
+    expect(button).to_be_disabled()
+    page.clock.fast_forward(40_000)
+    expect(page.locator(".answer")).not_to_contain_text("You can try again in")
     expect(button).to_be_enabled()
     button.click()
     settled(page)
@@ -143,81 +143,6 @@ def test_storage_that_is_blocked_full_or_damaged(page: Page, stub: HelpStub, fau
     ask(page, "more")
     settled(page)
     assert [body["conversation_id"] for body in stub.asked()] == [None, "c_1"]
-    assert page.errors == []  # type: ignore[attr-defined]
-
-
-def test_reload_keeps_conversation_sources_and_open_panel(page: Page, stub: HelpStub) -> None:
-    opened(page, stub)
-    ask(page, "q")
-    settled(page)
-    before = page.locator(".log").inner_text()
-    page.reload()
-    expect(page.locator("dialog")).to_be_visible()
-    expect(page.locator(".chip")).to_have_text("SSO setup")
-    assert page.locator(".log").inner_text() == before
-    assert page.evaluate("document.activeElement === document.body"), "a page that loads keeps its own focus"
-    ask(page, "more")
-    settled(page)
-    assert stub.asked()[-1]["conversation_id"] == "c_1"
-
-
-def test_a_small_screen_is_not_covered_by_a_page_that_loads(page: Page, stub: HelpStub) -> None:
-    page.set_viewport_size({"width": 360, "height": 640})
-    opened(page, stub)
-    ask(page, "q")
-    settled(page)
-    page.reload()
-    page.wait_for_load_state("networkidle")
-    expect(page.locator("dialog")).to_be_hidden()
-    page.locator(".launcher").click()
-    expect(page.locator(".chip")).to_have_text("SSO setup")
-
-
-def test_reload_in_the_middle_of_an_answer_follows_it_to_its_end(page: Page, stub: HelpStub) -> None:
-    stub.streams["q"] = [("delta", {"text": "Open "}), ("hold", "x"), ("done", None)]
-    stub.answers["q"] = turn(status="running")
-    opened(page, stub)
-    ask(page, "q")
-    page.get_by_text("Open", exact=True).wait_for()
-    page.reload()
-    page.get_by_text("Open", exact=True).wait_for()
-    stub.turns["t_1"]["status"] = "answered"
-    stub.release("x")
-    expect(page.locator(".chip")).to_have_text("SSO setup")
-    assert len(stub.asked()) == 1
-
-
-def test_back_from_another_page_keeps_the_conversation(page: Page, stub: HelpStub) -> None:
-    stub.page(path="/other")
-    opened(page, stub)
-    ask(page, "q")
-    settled(page)
-    page.goto(f"{stub.url}/other")
-    expect(page.locator(".chip")).to_have_text("SSO setup")
-    page.go_back()
-    expect(page.locator(".chip")).to_have_text("SSO setup")
-    expect(page.locator("dialog")).to_be_visible()
-
-
-def test_a_new_body_and_a_new_address_keep_conversation_and_dialog(page: Page, stub: HelpStub) -> None:
-    stub.streams["slow"] = [("delta", {"text": "Half "}), ("hold", "x"), ("done", None)]
-    opened(page, stub)
-    ask(page, "slow")
-    page.get_by_text("Half", exact=True).wait_for()
-    page.evaluate("history.pushState({}, '', '/elsewhere')")
-    page.evaluate(
-        "const b = document.createElement('body'); b.innerHTML = '<main>New</main>'; document.body.replaceWith(b)"
-    )
-    stub.release("x")
-    settled(page)
-    expect(page.locator("dialog")).to_be_visible()
-    expect(page.locator(".chip")).to_have_text("SSO setup")
-    assert page.locator("refdesk-chat").count() == 1
-    page.set_viewport_size({"width": 400, "height": 600})
-    modal = "document.querySelector('refdesk-chat')?.shadowRoot.querySelector('dialog').matches(':modal')"
-    page.wait_for_function(modal)
-    page.evaluate("document.body.replaceChildren()")
-    page.wait_for_function(modal)
 
 
 def test_an_answer_that_comes_while_the_panel_is_closed_marks_the_launcher(page: Page, stub: HelpStub) -> None:
@@ -317,7 +242,6 @@ def test_this_widget_works_with_an_older_server(page: Page, stub: HelpStub) -> N
     expect(page.locator(".chip")).to_have_text("SSO setup")
     page.locator(".chip").click()
     page.locator("mark").first.wait_for()
-    assert page.errors == []  # type: ignore[attr-defined]
 
 
 def test_everything_to_chat_is_one_request_under_36_kb(page: Page, stub: HelpStub) -> None:

@@ -17,7 +17,6 @@ def test_an_inline_widget(page: Page, stub: HelpStub, check: Callable[[], None])
     ask(page, "q")
     settled(page)
     check()
-    assert page.evaluate("violations") == []
 
 
 def test_forms_and_lists_that_open_on_demand(page: Page, stub: HelpStub, check: Callable[[], None]) -> None:

@@ -53,39 +53,13 @@ def test_the_demo_in_three_languages(
     expect(page.locator("h1")).to_contain_text(heading)
     page.locator(".text a").first.click()
     assert page.locator("mark").first.inner_text() == REFUND_QUOTE
-    assert page.evaluate("violations") == []
 
 
 def test_the_strict_demo_sees_no_violation(page: Page, server: RefdeskServer, model: ScriptedModel) -> None:
     answered(page, model, f"{server.url}/demo/csp")
     page.locator(".chip").click()
     page.locator("mark").first.wait_for()
-    assert page.evaluate("violations") == []
     expect(page.locator("#violations")).to_have_text("0")
-
-
-def test_the_self_check_gives_a_verdict_for_each(page: Page, server: RefdeskServer, host: HelpStub) -> None:
-    page.goto(f"{server.url}/demo/check")
-    page.locator("#verdicts[data-done]").wait_for()
-    page.get_by_label("Address of your page").fill(f"{host.url}/some/page")
-    page.get_by_label("Content-Security-Policy").fill(f"default-src 'self'; script-src {server.url}; connect-src *")
-    page.get_by_role("button", name="Check").click()
-    page.locator("#verdicts[data-done]").wait_for()
-    read = "(list) => Object.fromEntries([...list.children].map((each) => [each.dataset.check, each.dataset.good]))"
-    assert page.locator("#verdicts").evaluate(read) == {
-        "storage": "true",
-        "framing": "true",
-        "script": "true",
-        "duplicate": "true",
-        "csp": "false",
-        "buffering": "true",
-        "clock": "true",
-        "origin": "true",
-    }
-    expect(page.locator("[data-check=csp]")).to_contain_text(f"Add: img-src {server.url}")
-    page.get_by_label("Address of your page").fill("https://foreign.example")
-    page.get_by_role("button", name="Check").click()
-    expect(page.locator("[data-check=origin]")).to_contain_text("REFDESK_ALLOWED_ORIGINS")
 
 
 @pytest.mark.parametrize("path", ["/demo", "/demo/csp", "/demo/check"])
@@ -103,7 +77,6 @@ def test_another_origin_that_is_allowed(
     answered(page, model, host.page(path="/allowed", head=TAG.replace("{src}", server.url)))
     page.locator(".chip").click()
     page.locator("mark").first.wait_for()
-    assert page.context.cookies() == []
 
 
 def test_a_foreign_origin_gets_the_script_and_a_plain_word(page: Page, server: RefdeskServer, host: HelpStub) -> None:

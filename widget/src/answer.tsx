@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { Message } from "./state.ts";
-import { answerForClipboard, copy, plain } from "./copying.ts";
+import { answerForClipboard, copy, spokenAnswer } from "./copying.ts";
 import type { Failure } from "./failures.ts";
 import { Person } from "./person.tsx";
 import { ArticleLink, IconButton, Text, type Surroundings } from "./parts.tsx";
@@ -306,8 +306,7 @@ export function announcement(message: Message, around: Surroundings): string {
   const { strings, language } = around;
   const { turn, failure } = message;
   if (failure) return failureText(failure, around, Date.now());
-  const shell = around.root.querySelector(`[data-turn="${message.key}"] .text`);
-  const parts = [shell ? plain(shell).trim() : turn.answer];
+  const parts = [spokenAnswer(turn)];
   if (turn.status === "evidence") parts.unshift(strings.excerpts);
   if (turn.conflicts?.length) parts.push(strings.conflict);
   if (turn.status === "stopped" || turn.status === "interrupted" || turn.status === "failed") parts.push(strings[turn.status]);

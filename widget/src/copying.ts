@@ -1,5 +1,6 @@
 // An answer for the clipboard: plain text with numbers and a list of the visible sources, and the same with links.
 
+import { heal } from "./heal.ts";
 import { Builder } from "./markdown.ts";
 import { safeUrl } from "./urls.ts";
 import { shownSources, type Source, type Turn } from "./wire.ts";
@@ -35,6 +36,13 @@ export function answerForClipboard(turn: Turn, server: string, sourcesLabel: str
   const text = [plain(body).trim(), ...(lines.length ? [`${sourcesLabel}:\n${lines.join("\n")}`] : [])].join("\n\n");
   if (sources.length) body.append(sourceList(sources, server, sourcesLabel));
   return { text, html: body.innerHTML };
+}
+
+/** The answer as it is read out: its words, without marks and addresses. */
+export function spokenAnswer(turn: Turn): string {
+  const body = document.createElement("div");
+  body.append(new Builder(() => null).markdown(turn.status === "stopped" ? heal(turn.answer) : turn.answer));
+  return plain(body).trim();
 }
 
 function sourceList(sources: Source[], server: string, label: string): Node {

@@ -6,6 +6,8 @@ const LEAST_SPREAD = 400;
 /** Milliseconds: the server sends its five events over a second; what comes closer together was collected on the way. */
 const MOST_SKEW = 60;
 /** Seconds of difference between the clocks; tokens of signed-in visitors live for hours, but begin at once. */
+const REPORT_DELAY = 200;
+/** Milliseconds: a browser tells of what its policy refused a moment after the request has failed. */
 
 /** `good` is true, false, or null for what could not be checked. */
 const verdict = (name, good, text) => ({ name, good, text });
@@ -142,6 +144,7 @@ async function connection(origin, refused) {
     const heard = await stream(origin);
     return [buffering(heard), clock(heard), allowed(origin, heard.last.allowed)];
   } catch (error) {
+    await new Promise((resolve) => setTimeout(resolve, REPORT_DELAY));
     const unknown = ["buffering", "clock"].map((name) => verdict(name, null, `The stream failed (${error.message}).`));
     // a foreign page is not even told why it is refused
     const foreign = location.origin !== HELP && !refused.has("connect-src");
