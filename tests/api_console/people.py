@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -64,6 +66,14 @@ def session_of(server: RefdeskServer, name: str, password: str = PASSWORD) -> st
         answer = log_in(client, name, password)
     assert answer.status_code == 200, answer.text
     return cookie_of(answer)
+
+
+def refdesk(server: RefdeskServer, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    """The command line with the server's settings."""
+    command = [sys.executable, "-m", "refdesk.cli", *arguments]
+    return subprocess.run(
+        command, input=given, env=server.environment, cwd=server.folder, capture_output=True, text=True, check=False
+    )
 
 
 def audit_rows(server: RefdeskServer, action: str) -> list[dict[str, Any]]:

@@ -13,11 +13,10 @@ import httpx2
 import pytest
 from help_centre import C_PARTNER, C_STAFF, REFUND_QUOTE
 from model_replies import answering, opens, refund_answer
-from people import audit_rows, new_account, new_key, signed_in
+from people import audit_rows, new_account, new_key, refdesk, signed_in
 from refdesk_server import SHOP, STAFF_KEY, RefdeskServer
 from turn_events import all_events
 
-from refdesk.evaluation.questions import read_questions
 from scripted_api import Answer, ScriptedModel
 
 LOG = "/v1/console/conversations"
@@ -154,7 +153,7 @@ def test_a_wrong_verdict_is_refused(admin: httpx2.Client, asked: dict[str, Any],
 
 
 def test_verdicts_are_cases_for_eval(
-    admin: httpx2.Client, visitor: httpx2.Client, asked: dict[str, Any], tmp_path: Path
+    server: RefdeskServer, admin: httpx2.Client, visitor: httpx2.Client, asked: dict[str, Any], tmp_path: Path
 ) -> None:
     refused = visitor.post("/v1/ask", json={"question": "Qqq wvut srqpo?"}).json()
     missed = visitor.post("/v1/ask", json={"question": "Moneyback zzzz?"}).json()
@@ -168,7 +167,34 @@ def test_verdicts_are_cases_for_eval(
     assert [cases[turn["id"]]["articles"] for turn in (asked, refused, missed)] == [["refunds"], [], ["refunds"]]
     path = tmp_path / "cases.jsonl"
     path.write_text(answer.text, "utf-8")
-    assert len(read_questions(path)) == len(cases)
+    done = refdesk(server, "eval", str(path), "--data", str(tmp_path / "eval"), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["questions"] == len(cases)
+
+
+def test_a_case_names_only_what_its_asker_can_find_today(
+    new_server: Callable[..., RefdeskServer], shared_model: ScriptedModel, tmp_path: Path
+) -> None:
+    """One that nobody could pass would stop an evaluation; a verdict outlives articles and roles."""
+    shared_model.script()
+    server = new_server(shared_model.url).start()
+    named = (["refunds"], ["refunds", "runbook"], ["runbook"], ["gift-cards"], ["discounts"])
+    with server.client(signed_in(server, "judged", "partner")) as client, server.client(STAFF_KEY) as admin:
+        turns = [client.post("/v1/ask", json={"question": f"Qqq wvut {n}?"}).json()["id"] for n in range(len(named))]
+        for turn_id, articles in zip(turns, named, strict=True):
+            body = {"verdict": "should_have_answered", "articles": articles}
+            assert admin.put(f"/v1/console/turns/{turn_id}/verdict", json=body).status_code == 200
+        (server.corpus / "gift-cards.md").unlink()
+        centre = server.corpus / "help-center.toml"
+        centre.write_text(centre.read_text("utf-8").replace('"partner", ', ""), "utf-8")
+        assert admin.post("/v1/console/sync", json={"wait": True}).status_code == 200
+        lines = admin.get("/v1/console/verdicts.jsonl").text
+    cases = {case["turn_id"]: case["articles"] for case in map(json.loads, lines.splitlines())}
+    assert cases == {turns[0]: ["refunds"], turns[1]: ["refunds"]}
+    path = tmp_path / "cases.jsonl"
+    path.write_text(lines, "utf-8")
+    done = refdesk(server, "eval", str(path), "--data", str(tmp_path / "eval"), "--json")
+    assert done.returncode == 0, done.stderr
 
 
 # --- rehearsals ------------------------------------------------------------------------------

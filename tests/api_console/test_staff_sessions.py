@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import statistics
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -20,6 +18,7 @@ from people import (
     log_in,
     new_account,
     new_key,
+    refdesk,
     session_of,
     with_cookie,
 )
@@ -277,24 +276,17 @@ def test_no_route_changes_the_audit_log(admin: httpx2.Client, method: str) -> No
 # --- the command line ------------------------------------------------------------------------
 
 
-def refdesk(server: RefdeskServer, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "refdesk.cli", "staff", *arguments]
-    return subprocess.run(
-        command, input=given, env=server.environment, cwd=server.folder, capture_output=True, text=True, check=False
-    )
-
-
 def test_the_command_works_beside_the_running_server(server: RefdeskServer) -> None:
-    made = refdesk(server, "add", "Olga", "--role", "admin", given=f"{PASSWORD}\n")
+    made = refdesk(server, "staff", "add", "Olga", "--role", "admin", given=f"{PASSWORD}\n")
     assert made.returncode == 0, made.stderr
     cookie = session_of(server, "olga")
-    key = refdesk(server, "key", "olga").stdout.strip()
+    key = refdesk(server, "staff", "key", "olga").stdout.strip()
     with server.client(key) as admin:
         assert admin.get("/v1/console/staff").status_code == 200
-    listed = refdesk(server, "list").stdout
+    listed = refdesk(server, "staff", "list").stdout
     assert "olga  admin" in listed
     assert key not in listed
-    assert refdesk(server, "disable", "olga").returncode == 0
+    assert refdesk(server, "staff", "disable", "olga").returncode == 0
     assert status_with(server, cookie) == 401
     with server.client(key) as admin:
         assert admin.get("/v1/console/me").status_code == 401
@@ -309,7 +301,7 @@ def test_the_command_works_beside_the_running_server(server: RefdeskServer) -> N
     ],
 )  # fmt: skip
 def test_the_command_refuses_what_is_wrong(server: RefdeskServer, arguments: Any, given: str) -> None:
-    done = refdesk(server, *arguments, given=given)
+    done = refdesk(server, "staff", *arguments, given=given)
     assert done.returncode in (1, 2)
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr

@@ -12,7 +12,7 @@ from litestar.params import QueryParameter
 from litestar.response import Stream
 
 from refdesk.api.contract import STAFF_ONLY
-from refdesk.api.log import FILTER, logged_turns
+from refdesk.api.log import FILTER, NDJSON, attachment, logged_turns
 from refdesk.api.problems import problems
 from refdesk.api.services import Services, services_of
 from refdesk.api.staff import admins, record
@@ -86,11 +86,6 @@ async def json_lines(services: Services, wanted: LogFilter) -> AsyncIterator[byt
         yield msgspec.json.encode({**row_of(logged), **whole}) + b"\n"
 
 
-def attachment(chunks: AsyncIterator[bytes], kind: str, media_type: str) -> Stream:
-    headers = {"Content-Disposition": f'attachment; filename="conversations.{kind}"'}
-    return Stream(chunks, media_type=f"{media_type}; charset=utf-8", headers=headers)
-
-
 @get(
     "/v1/console/export.csv",
     guards=[admins],
@@ -104,7 +99,7 @@ async def export_csv(
 ) -> Stream:
     """One row a turn, oldest first; opens by a double click, and no cell is run as a formula."""
     services = await begun(request, wanted, what, "csv")
-    return attachment(csv_lines(services, wanted), "csv", "text/csv")
+    return attachment(csv_lines(services, wanted), "conversations.csv", "text/csv")
 
 
 @get(
@@ -112,7 +107,7 @@ async def export_csv(
     guards=[admins],
     dependencies=FILTER,
     security=STAFF_ONLY,
-    media_type="application/x-ndjson",
+    media_type=NDJSON,
     responses=problems(401, 503),
 )
 async def export_jsonl(
@@ -120,7 +115,7 @@ async def export_jsonl(
 ) -> Stream:
     """One turn a line, oldest first."""
     services = await begun(request, wanted, what, "jsonl")
-    return attachment(json_lines(services, wanted), "jsonl", "application/x-ndjson")
+    return attachment(json_lines(services, wanted), "conversations.jsonl", NDJSON)
 
 
 async def begun(request: Request[Any, Any, Any], wanted: LogFilter, what: str, kind: str) -> Services:

@@ -38,10 +38,12 @@ PAGE = 50
 MOST_TAGS = 20
 MAX_Q = 500
 EXPORT_PAGE = 200
+NDJSON = "application/x-ndjson"
 
 Text = Annotated[str | None, QueryParameter(max_length=200, required=False)]
-From = Annotated[str | None, QueryParameter(name="from", max_length=40, required=False)]
-To = Annotated[str | None, QueryParameter(name="to", max_length=40, required=False)]
+From = Annotated[str | None, QueryParameter(name="from", required=False)]
+To = Annotated[str | None, QueryParameter(name="to", required=False)]
+"""Without a rule here: what Litestar refuses it names `until`."""
 Query = Annotated[str | None, QueryParameter(max_length=MAX_Q, required=False)]
 
 
@@ -231,7 +233,7 @@ def now(services: Services) -> str:
     "/v1/console/verdicts.jsonl",
     guards=[admins],
     security=STAFF_ONLY,
-    media_type="application/x-ndjson",
+    media_type=NDJSON,
     responses=problems(401, 503),
 )
 async def verdict_cases(request: Request[Any, Any, Any], since: From = None, until: To = None) -> Stream:
@@ -241,11 +243,15 @@ async def verdict_cases(request: Request[Any, Any, Any], since: From = None, unt
     wanted = [LogFilter(verdict=verdict, since=since, until=until) for verdict in get_args(Verdict)]
     await services.console.exported(wanted[0], limit=1)  # refuses a wrong time before the answer begins
     await record(request, "export", "verdicts")
-    return Stream(
-        case_lines(services, wanted),
-        media_type="application/x-ndjson; charset=utf-8",
-        headers={"Content-Disposition": 'attachment; filename="verdicts.jsonl"'},
-    )
+    return attachment(case_lines(services, wanted), "verdicts.jsonl", NDJSON)
+
+
+def attachment(chunks: AsyncIterator[bytes], name: str, media_type: str) -> Stream:
+    headers = {
+        "Content-Type": f"{media_type}; charset=utf-8",
+        "Content-Disposition": f'attachment; filename="{name}"',
+    }
+    return Stream(chunks, headers=headers)
 
 
 async def case_lines(services: Services, filters: Sequence[LogFilter]) -> AsyncIterator[bytes]:

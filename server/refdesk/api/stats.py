@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 from litestar import Request, get
-from litestar.params import QueryParameter
 
 from refdesk.api.contract import STAFF_ONLY
+from refdesk.api.log import From, To
 from refdesk.api.problems import problems
 from refdesk.api.services import services_of
 from refdesk.api.staff import agents
@@ -79,8 +79,8 @@ class StatsResponse(msgspec.Struct):
 @get("/v1/console/stats", guards=[agents], security=STAFF_ONLY, responses=problems(401, 503))
 async def stats(
     request: Request[Any, Any, Any],
-    since: Annotated[str | None, QueryParameter(name="from", max_length=40, required=False)] = None,
-    until: Annotated[str | None, QueryParameter(name="to", max_length=40, required=False)] = None,
+    since: From = None,
+    until: To = None,
 ) -> StatsResponse:
     """Rates and counts from day to day, both included; without days, the last thirty."""
     services = services_of(request)
