@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 from help_stub import ARTICLE, CONFLICT, EVIDENCE, INSUFFICIENT, TAG, HelpStub, Problem, turn
 from playwright.sync_api import Page
@@ -53,6 +54,14 @@ def settled(page: Page) -> None:
         "() => [...document.querySelector('refdesk-chat').shadowRoot.querySelectorAll('.answer')]"
         ".every((a) => a.getAttribute('aria-busy') === 'false')"
     )
+
+
+def kept(page: Page) -> dict[str, Any]:
+    """What the widget keeps in the browser."""
+    entries = page.evaluate("Object.entries(localStorage)")
+    (value,) = [value for name, value in entries if name.startswith("refdesk:")]
+    result: dict[str, Any] = json.loads(value)
+    return result
 
 
 def walk(page: Page, stub: HelpStub, *, rtl: bool = False) -> Iterator[str]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from help_stub import TAG, HelpStub
-from nine_states import ask, settled
+from nine_states import ask, kept, settled
 from playwright.sync_api import Page, expect
 
 from scripted_api import Answer, ScriptedModel
@@ -36,13 +34,6 @@ def answered(page: Page, model: ScriptedModel, address: str) -> None:
     ask(page, "When are refunds issued?")
     settled(page)
     expect(page.locator(".chip")).to_have_text("Refunds")
-
-
-def kept(page: Page) -> dict[str, Any]:
-    entries = page.evaluate("Object.entries(localStorage)")
-    (value,) = [value for name, value in entries if name.startswith("refdesk:")]
-    result: dict[str, Any] = json.loads(value)
-    return result
 
 
 @pytest.mark.parametrize(("language", "heading"), [("en", "Plants that stay"), ("ru", "Растения"), ("cs", "Rostliny")])

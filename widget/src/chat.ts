@@ -185,7 +185,7 @@ export class Chat {
   shutdown(): void {
     this.ended = true;
     this.abandon();
-    this.storage.clear();
+    this.session.clear();
     window.removeEventListener("online", this.onLine);
     window.removeEventListener("offline", this.onLine);
     window.removeEventListener("pageshow", this.onShow);

@@ -1,7 +1,7 @@
 // Who is asking: the session token, kept apart for the anonymous visitor and for each person who signs in.
 
 import { Refused, type Client } from "./client.ts";
-import { Storage } from "./storage.ts";
+import { clearSlots, Storage } from "./storage.ts";
 import type { Accepted, Article } from "./wire.ts";
 
 export const newKey = (): string => {
@@ -68,6 +68,12 @@ export class Session {
       })
       .finally(() => (this.opening = null));
     return this.opening;
+  }
+
+  /** Of nobody who asked here, signed in or not, anything stays in the browser. */
+  clear(): void {
+    this.storage.clear();
+    clearSlots(this.slot);
   }
 
   forget(): void {

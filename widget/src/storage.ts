@@ -73,3 +73,12 @@ export class Storage {
     }
   }
 }
+
+/** Takes away what is kept under a slot and under the names that were added to it. */
+export function clearSlots(slot: string): void {
+  try {
+    for (const key of Object.keys(localStorage)) if (key === slot || key.startsWith(`${slot}:`)) localStorage.removeItem(key);
+  } catch {
+    // where storage is blocked there is nothing
+  }
+}
