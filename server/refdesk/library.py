@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,7 +19,7 @@ from refdesk.corpus.report import CorpusReading
 from refdesk.corpus.sync import read_corpus
 from refdesk.dense_service import Backend, DenseService
 from refdesk.domain.articles import Article, Roles
-from refdesk.errors import CorpusError, MassDeletion, RequestError
+from refdesk.errors import CorpusError, DataFolderError, MassDeletion, RequestError
 from refdesk.retrieval.generation import GenerationStore
 from refdesk.retrieval.search import CorpusSnapshot
 from refdesk.threshold import own_threshold
@@ -59,18 +60,19 @@ class Library:
     async def open(self, *, force: bool = False) -> dict[str, Any]:
         """The last generation, brought up to date. A corpus that cannot be read stops the start; so does the guard
         against mass deletion, for an unmounted folder must not become an empty help centre."""
-        await asyncio.to_thread(self._generations.open_current)
+        with self._writing():
+            await asyncio.to_thread(self._generations.open_current)
         return await self._run(force=force)
 
     async def sync(self, *, force: bool = False) -> dict[str, Any]:
         try:
             return await self._run(force=force)
-        except CorpusError as error:
-            code = "mass_deletion" if isinstance(error, MassDeletion) else "corpus_unreadable"
+        except (CorpusError, DataFolderError) as error:
+            status, code = refusal(error)
             self._report = {"status": "failed", "code": code, "detail": str(error), "finished_at": now()}
             log.error("sync failed", code=code, detail=str(error))
             detail = "The corpus was not synced; the last report names the reason."
-            raise RequestError(409, code, detail) from error
+            raise RequestError(status, code, detail, retry_after=60 if status == 503 else None) from error
 
     async def _run(self, *, force: bool) -> dict[str, Any]:
         async with self._lock:
@@ -91,8 +93,18 @@ class Library:
 
     def _read_and_publish(self, force: bool) -> CorpusReading:
         reading = read_corpus(self._corpus, self._articles(), self._progress, force=force)
-        self._generations.publish(reading.centre, reading.articles, self._indexing)
+        with self._writing():
+            self._generations.publish(reading.centre, reading.articles, self._indexing)
         return reading
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A full disk or a folder that cannot be used is a matter of the data folder, not a fault of ours."""
+        try:
+            yield
+        except OSError as error:
+            why = f"the index cannot be written or read ({error.strerror or error})"
+            raise DataFolderError(f"data folder {self._data}: {why}") from error
 
     def _indexing(self, done: int, total: int) -> None:
         if self._progress is not None:
@@ -154,6 +166,13 @@ class Library:
         self._pages.close()
         if self.dense is not None:
             await self.dense.close()
+
+
+def refusal(error: CorpusError | DataFolderError) -> tuple[int, str]:
+    """Status and code of a sync that failed."""
+    if isinstance(error, DataFolderError):
+        return 503, "storage_unavailable"
+    return 409, "mass_deletion" if isinstance(error, MassDeletion) else "corpus_unreadable"
 
 
 def now() -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import socket
 import sys
 from types import FrameType
 from typing import Any
@@ -11,6 +13,7 @@ import structlog
 import uvicorn
 
 from refdesk.app import Parts, create_app, open_parts
+from refdesk.errors import SettingError
 from refdesk.library import Progress
 from refdesk.settings import Settings
 
@@ -39,7 +42,24 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+def check_address(host: str, port: int) -> None:
+    """Whether one can listen there, before a corpus is read for it. Raises SettingError."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, address in found:
+            with socket.socket(family, kind, protocol) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
+    except OSError as error:
+        taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        why = f"cannot listen on {host} port {port}: {(error.strerror or str(error)).lower()}"
+        raise SettingError("REFDESK_PORT" if taken else "REFDESK_HOST", why) from error
+    except UnicodeError as error:
+        raise SettingError("REFDESK_HOST", f"{host!r} is no name of a host") from error
+
+
 async def serve(settings: Settings, progress: Progress | None = None) -> None:
+    check_address(settings.host, settings.port)
     parts = await open_parts(settings, progress)
     config = uvicorn.Config(
         create_app(parts),

@@ -24,6 +24,8 @@ from scripted_api import Answer, ScriptedModel, answer_of
 
 QUESTION = "When are refunds issued?"
 ENDED = {"answered", "insufficient", "evidence", "stopped", "interrupted", "failed"}
+MODEL_LOADED = 4.0
+"""Seconds after which, on most machines, the model's adapter is loaded behind the open port."""
 SILENT = Answer(hold_head=True, ending="silence")
 
 
@@ -119,6 +121,11 @@ def question_of(database: sqlite3.Connection, turn_id: str) -> str:
     return str(found.fetchone()[0])
 
 
+def unique_question(number: int) -> str:
+    """The number is in the punctuation: another word could be one that no article has, and the gate would refuse."""
+    return "When are refunds issued" + "".join("?!"[bit == "1"] for bit in f"{number:024b}")
+
+
 class Client:
     """Asks one question after another until the server is gone, and the one that was cut off again with its key; keeps
     what it was told."""
@@ -137,7 +144,7 @@ class Client:
         with self._server.client(self.token) as client:
             for number in range(10_000):
                 self.repeated += bool(self._open)
-                self._open = self._open or f"When are refunds issued, client {self._number}, {cycle}/{number}?"
+                self._open = self._open or unique_question(100_000 * self._number + 1_000 * cycle + number)
                 try:
                     self._ask(client, self._open)
                 except httpx2.TransportError:
@@ -166,7 +173,7 @@ def kill_loop(server: RefdeskServer, model: ScriptedModel, *, cycles: int, clien
     with ThreadPoolExecutor(clients) as pool:
         for cycle in range(cycles):
             runs: list[Future[None]] = [pool.submit(asker.ask_until_it_dies, cycle) for asker in askers]
-            pause.wait(chance.uniform(0.02, 1.5))
+            pause.wait(chance.uniform(0.02, 1.5) + (MODEL_LOADED if cycle % 3 == 0 else 0))
             server.kill()
             for run in runs:
                 run.result(60)
@@ -187,12 +194,12 @@ def check(server: RefdeskServer, askers: list[Client], *, last: int | None) -> N
                 assert stored[turn_id][1] == question, "an acknowledged turn was lost or changed"
             for turn_id, done in list(asker.done.items())[-last if last else None :]:
                 assert client.get(f"/v1/turns/{turn_id}").json() == done
-    questions = [question for _, question in stored.values() if "client" in question]
+    questions = [question for _, question in stored.values() if question != QUESTION]
     assert len(questions) == len(set(questions)), "a question was stored twice"
 
 
 def told(askers: list[Client], server: RefdeskServer) -> dict[str, int]:
-    statuses = Counter(status for status, question in stored_turns(server).values() if "client" in question)
+    statuses = Counter(status for status, _ in stored_turns(server).values())
     kept = {"accepted": sum(len(asker.accepted) for asker in askers), "done": sum(len(asker.done) for asker in askers)}
     return {**kept, "repeated": sum(asker.repeated for asker in askers), **statuses}
 
