@@ -77,17 +77,23 @@ def articles(folder: Path) -> list[dict[str, Any]]:
     return [made for path in paths if path.stem not in NOT_GUIDES and (made := article(path))]
 
 
-def main() -> None:
-    source, out = Path(sys.argv[1]), Path(sys.argv[2])
-    questions = json.loads(Path(__file__).with_name("office_questions.json").read_text())
-    for language, name in FOLDERS.items():
-        docs = articles(source / HELP / name / "text")
-        for asked_in in FOLDERS if language == "en" else (language,):
+def write_sets(name: str, docs: dict[str, list[dict[str, Any]]], out: Path) -> None:
+    """OUT/NAME_{language}.json, and NAME_en_q{language}.json with the questions in another language than the text.
+
+    Questions stand in NAME_questions.json beside this file."""
+    questions = json.loads(Path(__file__).with_name(f"{name}_questions.json").read_text())
+    for language in docs:
+        for asked_in in docs if language == "en" else (language,):
             queries = [{"q": question[asked_in], "gold": question["articles"]} for question in questions]
             suffix = "" if asked_in == language else f"_q{asked_in}"
-            made = {"lang": language, "qlang": asked_in, "docs": docs, "queries": queries}
-            (out / f"office_{language}{suffix}.json").write_text(json.dumps(made, ensure_ascii=False))
-        print(language, len(docs), "articles,", len(questions), "questions")
+            made = {"lang": language, "qlang": asked_in, "docs": docs[language], "queries": queries}
+            (out / f"{name}_{language}{suffix}.json").write_text(json.dumps(made, ensure_ascii=False))
+        print(language, len(docs[language]), "articles,", len(questions), "questions")
+
+
+def main() -> None:
+    source, out = Path(sys.argv[1]), Path(sys.argv[2])
+    write_sets("office", {code: articles(source / HELP / name / "text") for code, name in FOLDERS.items()}, out)
 
 
 if __name__ == "__main__":
