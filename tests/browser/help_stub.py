@@ -112,18 +112,23 @@ EVIDENCE = turn(
         }
     ],
 )
+REFUNDS = {**SSO, "id": "refunds", "title": "Refunds", "url": "/articles/refunds", "excerpt": "Within 30 days."}
+VRACENI = {**CZECH, "id": "vraceni", "title": "Vrácení peněz", "url": "/articles/vraceni", "excerpt": "Do 14 dnů."}
 CONFLICT = turn(
+    answer="Either 30 or 14 days: the articles do not agree ([Refunds](/articles/refunds), "
+    "[Vrácení peněz](/articles/vraceni)).",
+    claims=[],
     conflicts=[
         {
             "topic": "Refund window",
             "criterion": "the newer date",
             "positions": [
-                {"source_id": "sso-setup", "quote": "Within 30 days.", "location": "A", "updated_at": "2026-02-03"},
-                {"source_id": "faktury", "quote": "Do 14 dnů.", "location": "B", "updated_at": "2024-01-01"},
+                {"source_id": "refunds", "quote": "Within 30 days.", "location": "A", "updated_at": "2026-02-03"},
+                {"source_id": "vraceni", "quote": "Do 14 dnů.", "location": "B", "updated_at": "2024-01-01"},
             ],
         }
     ],
-    sources=[SSO, CZECH],
+    sources=[REFUNDS, VRACENI],
 )
 
 

@@ -29,6 +29,7 @@ ARABIC_STRINGS = {
     "question": "سؤالك",
     "send": "أرسل",
     "sources": "المصادر",
+    "inLanguage": "اللغة: {0}",
     "solved": "هل حلّ هذا المشكلة؟",
     "back": "رجوع",
 }
@@ -64,10 +65,26 @@ def kept(page: Page) -> dict[str, Any]:
     return result
 
 
+QUESTIONS = {
+    "running": "How do I set up single sign-on?",
+    "answered": "How do I set up SSO?",
+    "insufficient": "Which countries do you deliver to?",
+    "evidence": "Where do I paste the metadata URL?",
+    "conflict": "How long can I ask for a refund?",
+    "error": "Is there a limit on questions?",
+}
+
+
 def walk(page: Page, stub: HelpStub, *, rtl: bool = False) -> Iterator[str]:
     """Yields the name of each state while the page is in it."""
-    answer = ARABIC if rtl else RICH
-    stub.answers |= {"answered": answer, "insufficient": INSUFFICIENT, "evidence": EVIDENCE, "conflict": CONFLICT}
+    questions = QUESTIONS | ({"answered": "كيف أُعدّ تسجيل الدخول الموحد؟"} if rtl else {})
+    turns = {
+        "answered": ARABIC if rtl else RICH,
+        "insufficient": INSUFFICIENT,
+        "evidence": EVIDENCE,
+        "conflict": CONFLICT,
+    }
+    stub.answers |= {questions[name]: each for name, each in turns.items()}
     stub.articles["sso-setup"] = ARTICLE
     assert stub.settings is not None
     stub.settings["contact"] = {"url": "https://example.com/contact", "mail": "help@example.com", "callback": ""}
@@ -77,7 +94,7 @@ def walk(page: Page, stub: HelpStub, *, rtl: bool = False) -> Iterator[str]:
         "articles": [{"id": "sso-setup", "title": "SSO setup", "form": "full"}],
     }
     search = {"tool": "search", "input": {"query": "single sign-on"}, "articles": []}
-    stub.streams["running"] = [
+    stub.streams[questions["running"]] = [
         ("step", search),
         ("step", step),
         ("delta", {"text": "Open **Settings** and paste"}),
@@ -89,15 +106,15 @@ def walk(page: Page, stub: HelpStub, *, rtl: bool = False) -> Iterator[str]:
     page.locator(".launcher").click()
     page.locator(".starters button").wait_for()
     yield "greeting"
-    ask(page, "running")
+    ask(page, questions["running"])
     page.get_by_text("paste").wait_for()
     yield "running"
     stub.release("run")
     settled(page)
-    for name in ("answered", "insufficient", "evidence", "conflict"):
+    for name in turns:
         page.locator(".bar button").nth(1).click()
         page.locator(".intro").wait_for()
-        ask(page, name)
+        ask(page, questions[name])
         settled(page)
         yield name
         if name == "answered":
@@ -108,6 +125,6 @@ def walk(page: Page, stub: HelpStub, *, rtl: bool = False) -> Iterator[str]:
             page.locator(".cover").wait_for(state="detached")
     page.locator(".bar button").nth(1).click()
     stub.problems.append(("/v1/ask", Problem(429, "rate_limited", 40)))
-    ask(page, "error")
+    ask(page, questions["error"])
     settled(page)
     yield "error"

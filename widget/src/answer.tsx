@@ -71,23 +71,31 @@ function Insufficient({ around, message }: { around: Surroundings; message: Mess
     <div class="box calm">
       <h4>{strings.unanswered}</h4>
       <Text message={message} server={server} />
-      {missing_information.length > 0 && (
-        <ul class="small" aria-label={strings.missing}>
-          {missing_information.map((sentence) => (
-            <li dir="auto">{sentence}</li>
-          ))}
-        </ul>
-      )}
+      <Missing around={around} sentences={missing_information} />
       {suggestions.length > 0 && <Topics around={around} topics={suggestions} />}
       <Person around={around} />
     </div>
   );
 }
 
+function Missing({ around, sentences }: { around: Surroundings; sentences: string[] }) {
+  if (!sentences.length) return null;
+  return (
+    <div class="small">
+      <p>{around.strings.missing}:</p>
+      <ul>
+        {sentences.map((sentence) => (
+          <li dir="auto">{sentence}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
 function Topics({ around, topics }: { around: Surroundings; topics: NonNullable<Turn["suggestions"]> }) {
   return (
-    <div>
-      <p class="small">{around.strings.topics}</p>
+    <div class="near">
+      <p class="small">{around.strings.topics}:</p>
       <ul class="topics" aria-label={around.strings.topics}>
         {topics.map((topic) => (
           <li key={topic.id}>
@@ -133,16 +141,7 @@ function Ending({ around, message, last }: Props) {
       {(turn.conflicts ?? []).map((conflict, index) => (
         <Sides key={index} around={around} turn={turn} conflict={conflict} />
       ))}
-      {answered && (turn.missing_information ?? []).length > 0 && (
-        <div class="small">
-          <p>{strings.missing}:</p>
-          <ul>
-            {turn.missing_information!.map((sentence) => (
-              <li dir="auto">{sentence}</li>
-            ))}
-          </ul>
-        </div>
-      )}
+      {answered && <Missing around={around} sentences={turn.missing_information ?? []} />}
       {turn.kind === "clarification" && (turn.suggestions ?? []).length > 0 && <Topics around={around} topics={turn.suggestions!} />}
       {turn.truncated && <p class="small">{strings.truncated}</p>}
       {(turn.status === "stopped" || turn.status === "interrupted" || turn.status === "failed") && (

@@ -223,7 +223,7 @@ function Composer({ look, controller, covered }: Under) {
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={onKeyDown}
       />
-      <button type="submit" aria-label={label} title={label} aria-disabled={!busy && blank}>
+      <button type="submit" class={busy ? "busy" : undefined} aria-label={label} title={label} aria-disabled={!busy && blank}>
         <Icon name={busy ? "stop" : "send"} />
       </button>
     </form>

@@ -95,7 +95,6 @@ export class RefdeskChat extends HTMLElement {
     svg.setAttribute("viewBox", "0 0 24 24");
     svg.setAttribute("aria-hidden", "true");
     const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-    path.setAttribute("d", ICONS.chat);
     svg.append(path);
     button.append(svg);
     button.addEventListener("click", () => void this.toggle());
@@ -116,6 +115,7 @@ export class RefdeskChat extends HTMLElement {
     const strings = stringsFor(language, settings.strings);
     this.launcher.setAttribute("aria-label", open ? strings.close : unread ? `${strings.open}: ${strings.unread}` : strings.open);
     this.launcher.setAttribute("aria-expanded", String(open));
+    this.launcher.querySelector("path")!.setAttribute("d", open ? ICONS.fold : ICONS.chat);
     this.launcher.classList.toggle("unread", unread && !open);
     this.launcher.hidden = launcher === false;
   }

@@ -66,7 +66,9 @@ svg{inline-size:20px;block-size:20px;display:block;fill:none;stroke:currentColor
 .steps li:last-child::before{background:var(--link);animation:pulse 1s infinite alternate}
 @keyframes pulse{to{opacity:.25}}
 .text>*+*,.box>*+*{margin-block-start:.6em}
-.text ul,.text ol{padding-inline-start:1.5em}
+.text:empty{display:none}
+.text ul,.text ol,.small ul{padding-inline-start:1.5em}
+.near>*+*{margin-block-start:5px}
 .text li+li{margin-block-start:.2em}
 .text h3,.text h4,.text h5,.text h6,.box h4{font-size:1em;font-weight:600}
 .text h3{font-size:1.1em}
@@ -100,8 +102,10 @@ a.chip:hover{background:var(--surface)}
 .row{display:flex;flex-wrap:wrap;gap:8px;align-items:center}
 textarea{inline-size:100%;resize:none;border:1px solid var(--border);border-radius:10px;background:var(--bg);padding:8px 10px;font-size:16px;line-height:1.4;min-block-size:40px;max-block-size:132px;field-sizing:content}
 .composer{display:flex;gap:8px;align-items:flex-end;padding:10px 12px 6px;border-block-start:1px solid var(--line);flex:none}
-.composer button,.primary{background:var(--accent);color:var(--on-accent);min-block-size:40px;min-inline-size:40px}
-.composer button:hover,.primary:hover{background:var(--accent);filter:brightness(1.12)}
+.composer button{background:var(--accent);color:var(--on-accent);min-block-size:40px;min-inline-size:40px}
+.busy svg{fill:currentColor}
+::placeholder{color:var(--muted);opacity:1}
+.composer button:hover{background:var(--accent);filter:brightness(1.12)}
 .foot{padding:0 14px 8px;flex:none;font-size:12px;color:var(--muted)}
 .cover{position:absolute;inset:0;background:var(--bg);display:flex;flex-direction:column;z-index:2}
 .page{flex:1;min-block-size:0;overflow:auto;padding:14px;overscroll-behavior:contain;position:relative;overflow-wrap:anywhere}
@@ -118,11 +122,12 @@ dialog.panel,:host([position=start]) dialog.panel{inset:0;inline-size:100vw;bloc
 .sides{grid-template-columns:1fr}}
 @media (max-height:420px){.foot{display:none}.intro .foot{display:block;padding:0}}
 @media (prefers-reduced-motion:reduce){.panel,.panel *,.panel *::before{animation:none!important;transition:none!important;scroll-behavior:auto!important}}
-@media (forced-colors:active){.asked,.composer button,.primary,.chip,.box,.tip{border:1px solid CanvasText}.actions [aria-pressed=true]{border:1px solid Highlight}mark{background:Mark;color:MarkText}svg{stroke:CanvasText}button svg{stroke:ButtonText}}
+@media (forced-colors:active){.asked,.composer button,.chip,.box,.tip{border:1px solid CanvasText}.actions [aria-pressed=true]{border:1px solid Highlight}mark{background:Mark;color:MarkText}svg{stroke:CanvasText}button svg{stroke:ButtonText}}
 `;
 
 export const ICONS = {
   chat: "M4 5h16v11H10l-5 4v-4H4z",
+  fold: "M6 9l6 6 6-6",
   close: "M6 6l12 12M18 6L6 18",
   send: "M12 19V5M6 11l6-6 6 6",
   stop: "M7 7h10v10H7z",
