@@ -28,7 +28,7 @@ class MemoryStore:
         self.visitors[visitor.id] = visitor
         self.tokens[token_hash] = visitor
 
-    async def visitor_by_token(self, token_hash: bytes, *, now: str | None = None) -> Visitor | None:
+    async def visitor_by_token(self, token_hash: bytes, *, now: str) -> Visitor | None:
         self._answer()
         return self.tokens.get(token_hash)
 

@@ -71,16 +71,16 @@ async def refused(store: ConversationStore, asked: TurnRow) -> RequestError:
 
 
 async def test_visitor_is_known_by_token_only(people: ConversationStore) -> None:
-    assert await people.visitor_by_token(b"a" * 32) == ANNA
-    assert await people.visitor_by_token(b"b" * 32) == BEN
-    assert await people.visitor_by_token(b"c" * 32) is None
-    assert await people.visitor_by_token(b"") is None
+    assert await people.visitor_by_token(b"a" * 32, now=NOON) == ANNA
+    assert await people.visitor_by_token(b"b" * 32, now=NOON) == BEN
+    assert await people.visitor_by_token(b"c" * 32, now=NOON) is None
+    assert await people.visitor_by_token(b"", now=NOON) is None
 
 
 async def test_visitor_who_is_added_twice_at_once_is_one(people: ConversationStore) -> None:
     again = (people.add_visitor(ANNA, b"a" * 32, NOON) for _ in range(5))
     await asyncio.gather(*again)
-    assert await people.visitor_by_token(b"a" * 32) == ANNA
+    assert await people.visitor_by_token(b"a" * 32, now=NOON) == ANNA
 
 
 async def test_turn_is_running_until_finished_and_then_as_finished(people: ConversationStore) -> None:

@@ -122,7 +122,7 @@ async def test_long_lock_is_a_503_and_ends_by_itself(folder: Path, monkeypatch: 
     holder.execute("BEGIN EXCLUSIVE")
     with pytest.raises(StorageUnavailable, match="locked"):
         await store.begin_turn(row("t_1", new=True))
-    assert await store.visitor_by_token(b"a" * 32) == ANNA
+    assert await store.visitor_by_token(b"a" * 32, now=NOON) == ANNA
     holder.execute("ROLLBACK")
     assert await store.begin_turn(row("t_1", new=True)) is None
     await store.close()

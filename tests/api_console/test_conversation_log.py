@@ -100,7 +100,9 @@ def test_every_way_of_asking_is_in_the_log(
 def test_a_permalink_names_one_turn_with_its_trail(admin: httpx2.Client, asked: dict[str, Any]) -> None:
     turn = admin.get(f"/v1/console/turns/{asked['id']}").json()
     assert turn["permalink"].endswith(f"/console/conversations/{asked['conversation_id']}#{asked['id']}")
-    assert {"reason", "documents", "tools", "claims_rejected", "usage", "timings", "article_versions"} <= turn.keys()
+    shown = {"reason", "documents", "tools", "claims_rejected", "quoted", "usage", "timings", "article_versions"}
+    assert shown <= turn.keys()
+    assert "carried" not in turn
     assert (turn["locale"], turn["roles"], turn["changed_since"]) == ("en-GB", ["public"], {})
     whole = admin.get(f"{LOG}/{asked['conversation_id']}").json()
     assert whole["turns"] == [{name: value for name, value in turn.items() if name != "permalink"}]

@@ -22,7 +22,7 @@ class SqlStore:
             partial(sql_visitors.add, visitor=visitor, token_hash=token_hash, created_at=created_at)
         )
 
-    async def visitor_by_token(self, token_hash: bytes, *, now: str | None = None) -> Visitor | None:
+    async def visitor_by_token(self, token_hash: bytes, *, now: str) -> Visitor | None:
         return await self.database.read(partial(sql_visitors.by_token, token_hash=token_hash, now=now))
 
     async def begin_turn(self, row: TurnRow) -> StoredTurn | None:

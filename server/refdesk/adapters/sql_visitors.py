@@ -57,8 +57,8 @@ def drop_expired(connection: Connection, visitor_id: str, at: str) -> None:
     connection.execute(delete(visitor_tokens).where(*gone))
 
 
-def by_token(connection: Connection, token_hash: bytes, now: str | None) -> Visitor | None:
+def by_token(connection: Connection, token_hash: bytes, now: str) -> Visitor | None:
     row = connection.execute(BY_TOKEN, {"hash": token_hash}).first()
-    if row is None or (row.expires_at is not None and now is not None and utc_text(now) >= row.expires_at):
+    if row is None or (row.expires_at is not None and utc_text(now) >= row.expires_at):
         return None
     return Visitor(id=row.id, roles=tuple(msgspec.json.decode(row.roles, type=list[str])), subject=row.subject)

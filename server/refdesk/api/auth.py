@@ -128,9 +128,9 @@ async def ensure_staff_visitor(services: Services, seed: str) -> None:
     """No token can reach it: a key that was taken out of the settings must open nothing, so what is stored is the hash
     of no token."""
     unreachable = hashlib.blake2b(seed.encode(), digest_size=32, person=b"staff visitor").digest()
-    if await services.store.visitor_by_token(unreachable) is None:
-        visitor = Visitor(id=staff_visitor_id(seed), roles=())
-        await services.store.add_visitor(visitor, unreachable, timestamp(services.clock.now()))
+    now = timestamp(services.clock.now())
+    if await services.store.visitor_by_token(unreachable, now=now) is None:
+        await services.store.add_visitor(Visitor(id=staff_visitor_id(seed), roles=()), unreachable, now)
 
 
 async def open_session(services: Services) -> tuple[Visitor, str]:
