@@ -24,23 +24,6 @@ from refdesk.domain.console import (
     TurnVerdict,
 )
 from refdesk.domain.conversation import Conversation, Feedback, StoredTurn, Turn, TurnTrail, Usage, Visitor
-from refdesk.domain.gap_queue import (
-    Answer,
-    ArticleCount,
-    Asked,
-    Fresh,
-    GapChange,
-    GapEvent,
-    GapFilter,
-    GapPage,
-    GapRow,
-    Happened,
-    OutboxItem,
-    Pile,
-    Regrouping,
-    Unanswered,
-)
-from refdesk.domain.gap_queue import Note as GapNote
 
 
 class Clock(Protocol):
@@ -361,56 +344,3 @@ class PrivacyStore(Protocol):
 
 class ConsoleStore(ConversationLog, StaffStore, PrivacyStore, Protocol):
     """All of it. Raises StorageUnavailable when the database is down."""
-
-
-# --- the docs-gap queue ----------------------------------------------------------------------
-
-
-class GapStore(Protocol):
-    """Raises StorageUnavailable when the database is down. An id that was merged away stands for the gap it went to."""
-
-    async def fresh(self, limit: int) -> list[Fresh]:
-        """Turns that have ended and that `take_in` has not had yet, oldest first."""
-
-    async def take_in(
-        self, seqs: Sequence[int], questions: Sequence[Unanswered], articles: Sequence[ArticleCount]
-    ) -> None:
-        """The turns are looked at: once only, also where two servers try."""
-
-    async def pile(self, limit: int) -> Pile:
-        """The wordings asked last, at most `limit`, and with them all that have no gap yet."""
-
-    async def regroup(self, regrouping: Regrouping) -> list[Happened] | None:
-        """Puts the wordings into their gaps, reopens what was done and is asked again, and tidies up what is empty. None,
-        with nothing done: gaps have changed since the version."""
-
-    async def gaps(self, wanted: GapFilter, *, cursor: str | None = None, limit: int = 50) -> GapPage:
-        """Most distinct visitors first, then the one asked last. Raises RequestError 400 `invalid_cursor`."""
-
-    async def gap(self, gap_id: str) -> GapRow | None: ...
-    async def asked(self, gap_ids: Sequence[str]) -> dict[str, list[Asked]]:
-        """The questions of gaps, the newest first, by gap; with their text, whoever may see it."""
-
-    async def notes(self, gap_id: str) -> list[GapNote]: ...
-    async def history(self, gap_id: str) -> list[GapEvent]: ...
-    async def change_gap(self, gap_id: str, change: GapChange, *, actor: str, at: str) -> bool:
-        """False: there is no such gap."""
-
-    async def merge_gaps(self, into: str, others: Sequence[str], *, actor: str, at: str) -> bool:
-        """False: one of them does not exist."""
-
-    async def split_gap(self, gap_id: str, turn_ids: Sequence[str], new_id: str, *, actor: str, at: str) -> str | None:
-        """Whole wordings go; the new gap's id. None: no such gap, none of these questions is in it, or all are."""
-
-    async def set_answer(self, gap_id: str, answer: Answer | None, *, close: bool, at: str) -> bool:
-        """An article that answers it today. `close`: and so it is done."""
-
-    async def add_events(self, bodies: Sequence[tuple[str, str]], *, at: str) -> None:
-        """Ids and bodies for the webhook; an id that is there already is not added again."""
-
-    async def due_events(self, *, now: str, limit: int) -> list[OutboxItem]: ...
-    async def event_tried(self, seq: int, *, delivered_at: str | None, due_at: str | None) -> None:
-        """`due_at` None where it was not delivered: given up."""
-
-    async def article_counts(self, *, since: str, until: str) -> list[ArticleCount]:
-        """Days both included, in order."""

@@ -131,8 +131,15 @@ turns = Table(
     Column("total", Text),
     Column("server_id", Text),
     Column("stop_requested", Boolean, nullable=False, server_default=text("false")),
+    Column("looked_at", Boolean, nullable=False, server_default=text("false")),
     Index("ix_turns_conversation", "conversation_id", "seq"),
     Index("ix_turns_created_at", "created_at"),
+    Index(
+        "ix_turns_to_look_at",
+        "seq",
+        sqlite_where=text("NOT looked_at"),
+        postgresql_where=text("NOT looked_at"),
+    ),
     Index(
         "uq_turns_running",
         "conversation_id",
@@ -259,4 +266,95 @@ marks = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("value", Text, nullable=False),
+)
+
+gaps = Table(
+    "gaps",
+    metadata,
+    Column("id", SafeText, primary_key=True),
+    Column("created_at", UtcText, nullable=False),
+    Column("status", Text, nullable=False, server_default="open"),
+    Column("cause", Text, nullable=False),
+    Column("cause_by_hand", Boolean, nullable=False, server_default=text("false")),
+    Column("assignee", SafeText),
+    Column("article", SafeText),
+    Column("held", Boolean, nullable=False, server_default=text("false")),
+    Column("closed_at", UtcText),
+    Column("answered_by", Text),
+    Column("merged_into", SafeText, owned_by("gaps.id"), index=True),
+    CheckConstraint("status IN ('open', 'in_progress', 'done', 'not_supported', 'dismissed')", name="status"),
+)
+
+gap_questions = Table(
+    "gap_questions",
+    metadata,
+    Column("seq", Sequence, owned_by("turns.seq"), primary_key=True, autoincrement=False),
+    Column("gap_id", SafeText, owned_by("gaps.id")),
+    Column("wording", Text, nullable=False),
+    Column("asked_at", UtcText, nullable=False),
+    Column("language", Text, nullable=False),
+    Column("cause", Text, nullable=False),
+    Column("question", SafeText, nullable=False),
+    Column("body", SafeText, nullable=False),
+    Index("ix_gap_questions_gap", "gap_id", "asked_at"),
+    Index("ix_gap_questions_wording", "wording"),
+)
+
+gap_pins = Table(
+    # Where people put a wording; it stays there even when its questions have been deleted.
+    "gap_pins",
+    metadata,
+    Column("wording", Text, primary_key=True),
+    Column("gap_id", SafeText, owned_by("gaps.id"), nullable=False, index=True),
+)
+
+gap_notes = Table(
+    "gap_notes",
+    metadata,
+    Column("seq", Sequence, primary_key=True, autoincrement=True),
+    Column("gap_id", SafeText, owned_by("gaps.id"), nullable=False, index=True),
+    Column("author", SafeText, nullable=False),
+    Column("created_at", UtcText, nullable=False),
+    Column("text", SafeText, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+gap_history = Table(
+    "gap_history",
+    metadata,
+    Column("seq", Sequence, primary_key=True, autoincrement=True),
+    Column("gap_id", SafeText, owned_by("gaps.id"), nullable=False, index=True),
+    Column("at", UtcText, nullable=False),
+    Column("actor", SafeText, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("detail", SafeText, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+outbox = Table(
+    # Events for the webhook, until they are delivered or given up.
+    "outbox",
+    metadata,
+    Column("seq", Sequence, primary_key=True, autoincrement=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("created_at", UtcText, nullable=False),
+    Column("body", SafeText, nullable=False),
+    Column("tries", Integer, nullable=False, server_default="0"),
+    Column("due_at", UtcText),
+    Column("delivered_at", UtcText),
+    Index("ix_outbox_due_at", "due_at"),
+    sqlite_autoincrement=True,
+)
+
+article_days = Table(
+    # How far each article came in the turns of a day, by the language of the question.
+    "article_days",
+    metadata,
+    Column("day", Text, primary_key=True),
+    Column("article_id", SafeText, primary_key=True),
+    Column("language", Text, primary_key=True),
+    *(
+        Column(name, Integer, nullable=False, server_default="0")
+        for name in ("found", "read", "opened", "cited", "listed", "shown", "failed")
+    ),
 )

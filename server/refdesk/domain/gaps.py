@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from refdesk.domain.conversation import Kind, Source, Status
 from refdesk.domain.trail import Trail
 
 Cause = Literal["nothing_found", "weak_evidence", "opened_but_silent", "missed", "restricted", "out_of_scope"]
+TELLING: tuple[Cause, ...] = (
+    "missed",
+    "restricted",
+    "opened_but_silent",
+    "weak_evidence",
+    "nothing_found",
+    "out_of_scope",
+)
+
+
+def common_cause(counts: Mapping[str, int]) -> Cause:
+    """Of a gap, from how many of its questions had which: the most frequent, and of two the more telling one."""
+    return max(TELLING, key=lambda cause: (counts.get(cause, 0), -TELLING.index(cause)))
 
 
 def is_gap(kind: Kind, status: Status, sources: Sequence[Source]) -> bool:

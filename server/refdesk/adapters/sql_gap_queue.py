@@ -1,0 +1,154 @@
+"""The queue as it is read: pages, single gaps, their questions, notes and history. Jobs, see sql_database."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, Row, Select, and_, func, or_, select
+
+from refdesk.adapters.sql_tables import conversations, gap_history, gap_notes, gap_questions, gaps, turns
+from refdesk.domain.gap_queue import (
+    OFF_TOPIC,
+    WAITING,
+    Answer,
+    Asked,
+    GapBody,
+    GapEvent,
+    GapFilter,
+    GapPage,
+    GapRow,
+    Note,
+)
+from refdesk.errors import RequestError
+
+CURSOR = re.compile(r"([0-9]{1,12})\|([0-9TZ:.\-]{1,40})\|([A-Za-z0-9_\-]{1,64})")
+
+ASKED = gap_questions.join(turns, turns.c.seq == gap_questions.c.seq).join(conversations)
+COUNTED = (
+    select(
+        gap_questions.c.gap_id,
+        func.count().label("count"),
+        func.count(conversations.c.visitor_id.distinct()).label("visitors"),
+        func.min(gap_questions.c.asked_at).label("first_asked"),
+        func.max(gap_questions.c.asked_at).label("last_asked"),
+    )
+    .select_from(ASKED)
+    .group_by(gap_questions.c.gap_id)
+)
+
+
+def rows(counted: Select[*tuple[Any, ...]]) -> tuple[Select[*tuple[Any, ...]], Any]:
+    """Gaps with their figures, and the figures to sort by."""
+    figures = counted.subquery("figures")
+    columns = (figures.c[name] for name in ("count", "visitors", "first_asked", "last_asked"))
+    return select(gaps, *columns).join(figures, figures.c.gap_id == gaps.c.id), figures.c
+
+
+def page(connection: Connection, wanted: GapFilter, cursor: str | None, limit: int) -> GapPage:
+    chosen, figure = rows(COUNTED)
+    chosen = chosen.where(gaps.c.status.in_([wanted.status] if wanted.status else WAITING))
+    chosen = chosen.where(gaps.c.cause == wanted.cause if wanted.cause else gaps.c.cause != OFF_TOPIC)
+    if wanted.assignee is not None:
+        chosen = chosen.where(gaps.c.assignee == wanted.assignee)
+    if cursor:
+        visitors, last, gap_id = from_cursor(cursor)
+        same = figure.visitors == visitors
+        chosen = chosen.where(
+            or_(
+                figure.visitors < visitors,
+                and_(same, figure.last_asked < last),
+                and_(same, figure.last_asked == last, gaps.c.id > gap_id),
+            )
+        )
+    order = (figure.visitors.desc(), figure.last_asked.desc(), gaps.c.id)
+    found = list(map(as_gap, connection.execute(chosen.order_by(*order).limit(limit + 1)).all()))
+    more = to_cursor(found[limit - 1]) if len(found) > limit else None
+    return GapPage(gaps=tuple(found[:limit]), next_cursor=more)
+
+
+def to_cursor(gap: GapRow) -> str:
+    return base64.urlsafe_b64encode(f"{gap.visitors}|{gap.last_asked}|{gap.id}".encode()).decode().rstrip("=")
+
+
+def from_cursor(cursor: str) -> tuple[int, str, str]:
+    """Raises RequestError 400: not one of ours."""
+    try:
+        found = CURSOR.fullmatch(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii"))
+    except ValueError:
+        found = None
+    if found is None:
+        raise RequestError(400, "invalid_cursor", "cursor: take it from next_cursor of the page before", field="cursor")
+    return int(found[1]), found[2], found[3]
+
+
+def real_id(connection: Connection, gap_id: str) -> str:
+    """Where the gap's questions are now."""
+    into = connection.execute(select(gaps.c.merged_into).where(gaps.c.id == gap_id)).scalar()
+    return into if into is not None else gap_id
+
+
+def one(connection: Connection, gap_id: str) -> GapRow | None:
+    """Also one that has no questions left."""
+    real = real_id(connection, gap_id)
+    chosen, _ = rows(COUNTED.where(gap_questions.c.gap_id == real))
+    row = connection.execute(chosen).first()
+    if row is not None:
+        return as_gap(row)
+    bare = connection.execute(select(gaps).where(gaps.c.id == real)).first()
+    return as_gap(bare) if bare is not None else None
+
+
+def as_gap(row: Row[*tuple[Any, ...]]) -> GapRow:
+    found = dict(row._mapping)
+    answered = found["answered_by"]
+    return GapRow(
+        **{name: found[name] for name in ("id", "created_at", "status", "cause", "assignee", "article", "closed_at")},
+        held=bool(found["held"]),
+        answered_by=msgspec.json.decode(answered, type=Answer) if answered else None,
+        count=found.get("count", 0),
+        visitors=found.get("visitors", 0),
+        first_asked=found.get("first_asked", found["created_at"]),
+        last_asked=found.get("last_asked", found["created_at"]),
+    )
+
+
+def asked(connection: Connection, gap_ids: Sequence[str]) -> dict[str, list[Asked]]:
+    columns = (turns.c.id.label("turn_id"), turns.c.conversation_id, conversations.c.visitor_id)
+    chosen = select(gap_questions, *columns).select_from(ASKED).where(gap_questions.c.gap_id.in_(gap_ids))
+    found = connection.execute(chosen.order_by(gap_questions.c.seq.desc())).all()
+    people: dict[str, set[str]] = {}
+    for row in found:
+        people.setdefault(row.wording, set()).add(row.visitor_id)
+    questions: dict[str, list[Asked]] = {gap_id: [] for gap_id in gap_ids}
+    for row in found:
+        questions[row.gap_id].append(as_asked(row, len(people[row.wording])))
+    return questions
+
+
+def as_asked(row: Row[*tuple[Any, ...]], visitors: int) -> Asked:
+    return Asked(
+        turn_id=row.turn_id,
+        conversation_id=row.conversation_id,
+        asked_at=row.asked_at,
+        language=row.language,
+        cause=row.cause,
+        question=row.question,
+        wording=row.wording,
+        body=msgspec.json.decode(row.body, type=GapBody),
+        visitors=visitors,
+    )
+
+
+def notes(connection: Connection, gap_id: str) -> list[Note]:
+    chosen = select(gap_notes).where(gap_notes.c.gap_id == real_id(connection, gap_id)).order_by(gap_notes.c.seq)
+    return [Note(row.author, row.created_at, row.text) for row in connection.execute(chosen)]
+
+
+def history(connection: Connection, gap_id: str) -> list[GapEvent]:
+    chosen = select(gap_history).where(gap_history.c.gap_id == real_id(connection, gap_id)).order_by(gap_history.c.seq)
+    found = connection.execute(chosen)
+    return [GapEvent(row.at, row.actor, row.what, msgspec.json.decode(row.detail)) for row in found]

@@ -1,0 +1,89 @@
+"""GapStore on SQLAlchemy Core, for SQLite and PostgreSQL; beside SqlStore on the same database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from refdesk.adapters import sql_gap_edits, sql_gap_intake, sql_gap_queue, sql_outbox
+from refdesk.adapters.sql_database import Database
+from refdesk.domain.gap_queue import (
+    Answer,
+    ArticleCount,
+    Asked,
+    Fresh,
+    GapChange,
+    GapEvent,
+    GapFilter,
+    GapPage,
+    GapRow,
+    Happened,
+    Note,
+    OutboxItem,
+    Pile,
+    Regrouping,
+    Unanswered,
+)
+
+
+class SqlGaps:
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    async def fresh(self, limit: int) -> list[Fresh]:
+        return await self.database.read(partial(sql_gap_intake.fresh, limit=limit))
+
+    async def take_in(
+        self, seqs: Sequence[int], questions: Sequence[Unanswered], articles: Sequence[ArticleCount]
+    ) -> None:
+        job = partial(sql_gap_intake.take_in, seqs=seqs, questions=questions, articles=articles)
+        await self.database.write(job)
+
+    async def pile(self, limit: int) -> Pile:
+        return await self.database.read(partial(sql_gap_intake.pile, limit=limit))
+
+    async def regroup(self, regrouping: Regrouping) -> list[Happened] | None:
+        return await self.database.write(partial(sql_gap_intake.regroup, regrouping=regrouping))
+
+    async def gaps(self, wanted: GapFilter, *, cursor: str | None = None, limit: int = 50) -> GapPage:
+        return await self.database.read(partial(sql_gap_queue.page, wanted=wanted, cursor=cursor, limit=limit))
+
+    async def gap(self, gap_id: str) -> GapRow | None:
+        return await self.database.read(partial(sql_gap_queue.one, gap_id=gap_id))
+
+    async def asked(self, gap_ids: Sequence[str]) -> dict[str, list[Asked]]:
+        return await self.database.read(partial(sql_gap_queue.asked, gap_ids=gap_ids))
+
+    async def notes(self, gap_id: str) -> list[Note]:
+        return await self.database.read(partial(sql_gap_queue.notes, gap_id=gap_id))
+
+    async def history(self, gap_id: str) -> list[GapEvent]:
+        return await self.database.read(partial(sql_gap_queue.history, gap_id=gap_id))
+
+    async def change_gap(self, gap_id: str, change: GapChange, *, actor: str, at: str) -> bool:
+        return await self.database.write(
+            partial(sql_gap_edits.change, gap_id=gap_id, change=change, actor=actor, at=at)
+        )
+
+    async def merge_gaps(self, into: str, others: Sequence[str], *, actor: str, at: str) -> bool:
+        return await self.database.write(partial(sql_gap_edits.merge, into=into, others=others, actor=actor, at=at))
+
+    async def split_gap(self, gap_id: str, turn_ids: Sequence[str], new_id: str, *, actor: str, at: str) -> str | None:
+        job = partial(sql_gap_edits.split, gap_id=gap_id, turn_ids=turn_ids, new_id=new_id)
+        return await self.database.write(partial(job, actor=actor, at=at))
+
+    async def set_answer(self, gap_id: str, answer: Answer | None, *, close: bool, at: str) -> bool:
+        job = partial(sql_gap_edits.set_answer, gap_id=gap_id, answer=answer, close=close, at=at)
+        return await self.database.write(job)
+
+    async def add_events(self, bodies: Sequence[tuple[str, str]], *, at: str) -> None:
+        await self.database.write(partial(sql_outbox.add, bodies=bodies, at=at))
+
+    async def due_events(self, *, now: str, limit: int) -> list[OutboxItem]:
+        return await self.database.read(partial(sql_outbox.due, now=now, limit=limit))
+
+    async def event_tried(self, seq: int, *, delivered_at: str | None, due_at: str | None) -> None:
+        await self.database.write(partial(sql_outbox.tried, seq=seq, delivered_at=delivered_at, due_at=due_at))
+
+    async def article_counts(self, *, since: str, until: str) -> list[ArticleCount]:
+        return await self.database.read(partial(sql_gap_intake.article_counts, since=since, until=until))

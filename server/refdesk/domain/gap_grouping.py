@@ -1,0 +1,228 @@
+"""Questions that ask the same, across wording and language (what was measured: tests/bench/README.md).
+
+A wrong merge hides a gap and a missed one only splits it, so every step errs on the side of leaving apart. The order in
+which questions came does not matter.
+
+1. Nearly the same words, or nearly the same vector: one wording.
+2. Across languages: wordings that are each other's nearest against their surroundings.
+3. In one language: wordings that are near, or keep the same company, with enough of it; and if both have a counterpart
+   in another language, only where those could be exchanged: two questions whose translations stay apart are two.
+
+What people put together or took apart stands above all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
+
+import msgspec
+import numpy as np
+
+from refdesk.domain.gap_nearness import (
+    Matrix,
+    against_surroundings,
+    centred,
+    company,
+    likely_pairs,
+    support,
+    unit,
+    usual,
+)
+from refdesk.domain.gap_piles import NEVER, Piles, merge_by_average
+from refdesk.domain.gap_wordings import Wording, asks_another_thing, differ, misspelt_pairs
+
+SAME_WORDING = 0.97
+"""Cosine without the common part."""
+NEAR = 0.96
+"""From here on two wordings of one language need no company."""
+ACROSS, ACROSS_COSINE = 0.2, 0.25
+"""What a pair of counterparts must reach: against its surroundings, and by itself."""
+SAME_COMPANY, ENOUGH = 0.7, 2.0
+EXCHANGEABLE, ONE_SIDED = 0.05, 0.1
+"""Cosine by which counterparts may be nearer to their own questions than to the other's; and a counterpart to its own
+question than to one that has none."""
+
+Pair = tuple[int, int]
+
+
+class Vectors(msgspec.Struct, frozen=True):
+    """One encoder's: of the wordings (rows, dimensions), and by language of questions on nothing in particular."""
+
+    rows: Matrix
+    beside: Mapping[str, Matrix]
+
+    def of(self, language: str, rows: Sequence[int]) -> tuple[Matrix, Matrix]:
+        """Those of some wordings of a language and those beside, without what all have in common."""
+        beside = self.beside.get(language)
+        nothing = np.empty((0, self.rows.shape[1]), np.float32)
+        return centred(self.rows[list(rows)], nothing if beside is None else beside)
+
+
+class Encoded(msgspec.Struct, frozen=True):
+    """`english`, the better one, is used between English wordings only; its other rows are not looked at."""
+
+    everywhere: Vectors
+    english: Vectors
+
+    def within(self, language: str) -> Vectors:
+        return self.english if language == "en" else self.everywhere
+
+    def middles(self, units: Sequence[Sequence[int]]) -> Encoded:
+        """Of the wordings of each unit, as one."""
+        return Encoded(
+            *(Vectors(middles(part.rows, units), part.beside) for part in (self.everywhere, self.english)),
+        )
+
+
+def middles(vectors: Matrix, units: Sequence[Sequence[int]]) -> Matrix:
+    found = [vectors[list(rows)].mean(axis=0) for rows in units]
+    return unit(np.stack(found)) if found else vectors[:0]
+
+
+def grouped(
+    wordings: Sequence[Wording],
+    encoded: Encoded | None,
+    *,
+    together: Sequence[Sequence[int]] = (),
+    apart: Collection[Pair] = (),
+) -> list[int]:
+    """For each wording the number of its group, which is its first wording's. `encoded` None: by words only.
+
+    `together`: rows that are one group whatever they look like. `apart`: pairs that never are."""
+    piles = Piles(len(wordings), apart)
+    for rows in together:
+        for row in rows[1:]:
+            piles.join(rows[0], row)
+    alike = Piles(len(wordings), apart)
+    for one, other in misspelt_pairs(wordings):
+        alike.join_if_free(one, other)
+    if encoded is not None:
+        join_same_wordings(wordings, encoded, alike)
+    units = alike.all()
+    for rows in units:
+        for row in rows[1:]:
+            piles.join_if_free(rows[0], row)
+    if encoded is not None:
+        Units(wordings, encoded, units, piles).join()
+    return piles.numbers()
+
+
+def by_language(wordings: Sequence[Wording]) -> dict[str, list[int]]:
+    rows: dict[str, list[int]] = {}
+    for row, wording in enumerate(wordings):
+        rows.setdefault(wording.language, []).append(row)
+    return rows
+
+
+def join_same_wordings(wordings: Sequence[Wording], encoded: Encoded, alike: Piles) -> None:
+    for language, rows in by_language(wordings).items():
+        own, _ = encoded.within(language).of(language, rows)
+        near = np.asarray(own @ own.T, np.float32)
+        for one, other in zip(*np.nonzero(np.triu(near >= SAME_WORDING, 1)), strict=True):
+            if differ(wordings[rows[one]], wordings[rows[other]]):
+                near[one, other] = near[other, one] = NEVER
+        merge_by_average(alike, rows, near, SAME_WORDING)
+
+
+class Units:
+    """Steps 2 and 3, over wordings that are really different. Rows are units; `piles` are of the wordings."""
+
+    def __init__(self, wordings: Sequence[Wording], encoded: Encoded, units: list[list[int]], piles: Piles) -> None:
+        self._wordings = [wordings[rows[0]] for rows in units]
+        self._encoded = encoded.middles(units)
+        self._first = [rows[0] for rows in units]
+        self._piles = piles
+        self._rows = by_language(self._wordings)
+        self._centred: dict[str, tuple[Matrix, Matrix]] = {}
+        self._place: dict[int, int] = {}
+        for language, rows in self._rows.items():
+            self._centred[language] = self._encoded.everywhere.of(language, rows)
+            self._place.update((row, at) for at, row in enumerate(rows))
+        self._counterparts: dict[str, dict[int, int]] = {}
+        """By language: the row there that is a row's counterpart."""
+
+    def join(self) -> None:
+        found: list[tuple[float, int, int]] = []
+        for one, other in combinations(sorted(self._rows), 2):
+            found += self._across(one, other)
+        for _, row, counterpart in sorted(found, reverse=True):
+            self._join_counterparts(row, counterpart)
+        self._join_company()
+
+    # --- across languages ---
+
+    def _across(self, one: str, other: str) -> list[tuple[float, int, int]]:
+        """Pairs that are each other's nearest, with how near against their surroundings."""
+        (own, own_beside), (foreign, foreign_beside) = self._centred[one], self._centred[other]
+        near = np.asarray(own @ foreign.T, np.float32)
+        scaled = against_surroundings(
+            near,
+            usual(near, np.asarray(own @ foreign_beside.T, np.float32)),
+            usual(near.T, np.asarray(foreign @ own_beside.T, np.float32)),
+        )
+        best, back = scaled.argmax(axis=1), scaled.argmax(axis=0)
+        ours, theirs = self._rows[one], self._rows[other]
+        return [
+            (float(scaled[at, to]), ours[at], theirs[to])
+            for at, to in enumerate(best.tolist())
+            if back[to] == at and scaled[at, to] >= ACROSS and near[at, to] >= ACROSS_COSINE
+        ]
+
+    def _join_counterparts(self, one: int, other: int) -> None:
+        self._counterparts.setdefault(self._wordings[other].language, {})[one] = other
+        self._counterparts.setdefault(self._wordings[one].language, {})[other] = one
+        spoken = [self._spoken(row) for row in (one, other)]
+        if spoken[0].isdisjoint(spoken[1]):  # else a third language says otherwise
+            self._piles.join_if_free(self._first[one], self._first[other])
+
+    def _spoken(self, row: int) -> set[str]:
+        pile = self._piles.number(self._first[row])
+        return {
+            self._wordings[at].language for at, first in enumerate(self._first) if self._piles.number(first) == pile
+        }
+
+    # --- in one language ---
+
+    def _join_company(self) -> None:
+        count = len(self._wordings)
+        scores = np.full((count, count), np.nan, np.float32)
+        for language, rows in self._rows.items():
+            scores[np.ix_(rows, rows)] = self._company(language, rows)
+        merge_by_average(self._piles, self._first, scores, SAME_COMPANY)
+
+    def _company(self, language: str, rows: Sequence[int]) -> Matrix:
+        own, others = self._encoded.within(language).of(language, rows)
+        near, beside = np.asarray(own @ own.T, np.float32), np.asarray(own @ others.T, np.float32)
+        usually = usual(near, beside, own=True)
+        scaled = against_surroundings(near, usually, usually)
+        beside = against_surroundings(beside, usually, np.full((beside.shape[1], 1), usually.mean(), np.float32))
+        shared = company(scaled, beside)
+        score = np.minimum(shared, 0.5)
+        pairs = likely_pairs(np.maximum(shared, near >= NEAR))
+        for (one, other), supported in zip(pairs, support(near, pairs), strict=True):
+            kept = 1.0 if near[one, other] >= NEAR else shared[one, other] * min(1.0, supported / ENOUGH)
+            kept = NEVER if self._are_two(rows[one], rows[other]) else kept
+            score[one, other] = score[other, one] = kept
+        return score
+
+    def _are_two(self, one: int, other: int) -> bool:
+        """Whether they ask for two things, or each is nearer to its own counterpart in another language."""
+        if asks_another_thing(self._wordings[one], self._wordings[other]):
+            return True
+        return any(self._stay_apart(one, other, found) for found in self._counterparts.values())
+
+    def _stay_apart(self, one: int, other: int, counterparts: Mapping[int, int]) -> bool:
+        """By their counterparts in one language."""
+        mine, yours = counterparts.get(one), counterparts.get(other)
+        if mine == yours:  # both None, or one and the same by way of a third language
+            return False
+        apart = self._vector(one) - self._vector(other)
+        if mine is not None and yours is not None:
+            return float(apart @ (self._vector(mine) - self._vector(yours))) / 2 > EXCHANGEABLE
+        nearer = apart @ self._vector(mine) if mine is not None else -apart @ self._vector(yours or 0)
+        return float(nearer) > ONE_SIDED
+
+    def _vector(self, row: int) -> Matrix:
+        vector: Matrix = self._centred[self._wordings[row].language][0][self._place[row]]
+        return vector

@@ -1,0 +1,140 @@
+"""How well questions that ask the same are grouped, and what would be grouped wrongly.
+
+    python tests/bench/grouping.py --models CACHE --vectors FILE.sqlite question_groups_en.json xquad_en.json \
+        xquad_en_qru.json [office_questions.json]
+
+The first set is {"groups": [{"group", "questions"}]}; the next two hold the same questions in two languages, line by
+line, as one pile; the last one is ours, in three languages. Recall and precision are of pairs. `in parts`: fifty at a
+time in a random order, what is one group staying one, as it happens while questions come in.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from question_sets import Encoders
+
+from refdesk.domain.gap_grouping import Encoded, Vectors, grouped
+from refdesk.domain.gap_wordings import Wording
+from refdesk.retrieval.baselines import off_topic
+
+TOGETHER = 50
+
+
+class Pile:
+    """Questions with their language and the number of what they really ask."""
+
+    def __init__(self, encoders: Encoders, asked: list[tuple[str, str, int]]) -> None:
+        self.texts = [text for text, _, _ in asked]
+        self.meant = [number for _, _, number in asked]
+        self.wordings = [Wording.of(text, language) for text, language, _ in asked]
+        self.e5, self.minilm = (encoders.questions(name, self.texts) for name in ("e5", "minilm"))
+        beside = {name: {language: encoders.questions(name, questions) for language, questions in off_topic().items()}
+                  for name in ("e5", "minilm")}  # fmt: skip
+        self._beside = beside
+
+    def encoded(self, rows: list[int]) -> Encoded:
+        return Encoded(
+            Vectors(self.e5[rows], self._beside["e5"]), Vectors(self.minilm[rows], {"en": self._beside["minilm"]["en"]})
+        )
+
+    def whole(self, words_only: bool = False) -> list[int]:
+        rows = list(range(len(self.texts)))
+        return grouped(self.wordings, None if words_only else self.encoded(rows))
+
+    def in_parts(self, seed: int) -> list[int]:
+        order = list(range(len(self.texts)))
+        random.Random(seed).shuffle(order)
+        groups: list[int] = []
+        for end in range(TOGETHER, len(order) + TOGETHER, TOGETHER):
+            rows = order[:end]
+            before: dict[int, list[int]] = {}
+            for place, group in enumerate(groups):
+                before.setdefault(group, []).append(place)
+            groups = grouped([self.wordings[row] for row in rows], self.encoded(rows), together=list(before.values()))
+        found = dict(zip(order, groups, strict=False))
+        return [found[row] for row in range(len(order))]
+
+    def wrong(self, groups: list[int]) -> list[str]:
+        by: dict[int, list[int]] = {}
+        for row, group in enumerate(groups):
+            by.setdefault(group, []).append(row)
+        return [" | ".join(self.texts[row] for row in rows) for rows in by.values()
+                if len({self.meant[row] for row in rows}) > 1]  # fmt: skip
+
+
+def pairs(labels: list[Any]) -> int:
+    return sum(count * (count - 1) // 2 for count in Counter(labels).values())
+
+
+def figures(meant: list[int], groups: list[int]) -> tuple[float, float]:
+    both = pairs(list(zip(meant, groups, strict=True)))
+    return both / pairs(meant), both / max(1, pairs(groups))
+
+
+def show(name: str, pile: Pile, groups: list[int]) -> None:
+    recall, precision = figures(pile.meant, groups)
+    print(f"  {name:22} recall {recall:.3f}  precision {precision:.3f}  groups {len(set(groups))}", flush=True)
+
+
+def measure(name: str, pile: Pile, verbose: bool) -> None:
+    print(f"{name}: {len(pile.texts)} questions, {len(set(pile.meant))} really")
+    groups = pile.whole()
+    show("at once", pile, groups)
+    for seed in (1, 2, 3):
+        show(f"in parts, order {seed}", pile, pile.in_parts(seed))
+    show("words only", pile, pile.whole(words_only=True))
+    if verbose:
+        print(*(f"    {row}" for row in pile.wrong(groups)), sep="\n")
+
+
+def banking(path: Path) -> list[tuple[str, str, int]]:
+    groups = json.loads(path.read_text())["groups"]
+    return [(text, "en", number) for number, group in enumerate(groups) for text in group["questions"]]
+
+
+def translated(paths: list[Path]) -> list[tuple[str, str, int]]:
+    asked = []
+    for path in paths:
+        data = json.loads(path.read_text())
+        asked += [(query["q"], data["qlang"], number) for number, query in enumerate(data["queries"])]
+    return asked
+
+
+def one_number_for_one_text(asked: list[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
+    """Questions that the set holds twice, word for word in one of the languages, are one question."""
+    first: dict[str, int] = {}
+    same: dict[int, int] = {}
+    for text, _, number in asked:
+        same[number] = min(same.get(number, number), first.setdefault(" ".join(text.split()), number))
+    return [(text, language, same[number]) for text, language, number in asked]
+
+
+def everyday(path: Path) -> list[tuple[str, str, int]]:
+    return [(row[language], language, number) for number, row in enumerate(json.loads(path.read_text()))
+            for language in ("en", "ru", "cs")]  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=Path, required=True)
+    parser.add_argument("--vectors", type=Path, required=True)
+    parser.add_argument("--verbose", action="store_true", help="print the groups that mix questions")
+    parser.add_argument("sets", type=Path, nargs="+")
+    asked = parser.parse_args()
+    encoders = Encoders(asked.models, asked.vectors)
+    measure("banking intents", Pile(encoders, banking(asked.sets[0])), asked.verbose)
+    mixed = translated(asked.sets[1:3])
+    measure("English and Russian", Pile(encoders, mixed), asked.verbose)
+    measure("… identical texts one", Pile(encoders, one_number_for_one_text(mixed)), False)
+    if len(asked.sets) > 3:
+        measure("everyday questions", Pile(encoders, everyday(asked.sets[3])), asked.verbose)
+
+
+if __name__ == "__main__":
+    main()
