@@ -8,10 +8,15 @@ from typing import Any
 import msgspec
 import structlog
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, SerializationException, ValidationException
+from litestar.exceptions import (
+    HTTPException,
+    InternalServerException,
+    SerializationException,
+    ValidationException,
+)
 from litestar.openapi.datastructures import ResponseSpec
 
-from refdesk.errors import RefdeskError, as_request_error
+from refdesk.errors import RefdeskError, RequestError, as_request_error
 
 log = structlog.get_logger()
 
@@ -132,7 +137,13 @@ def request_id_of(request: Request[Any, Any, Any]) -> str:
 
 
 class JsonRequest(Request[Any, Any, Any]):
-    """A body nested so deeply that the decoder gives up is a bad body, not a fault of ours."""
+    """A body that breaks off, or is nested so deeply that the decoder gives up, is a bad body, not a fault of ours."""
+
+    async def body(self) -> bytes:
+        try:
+            return await super().body()
+        except InternalServerException as error:  # raised where the client has gone
+            raise RequestError(400, "body_incomplete", "The body ended before its announced length.") from error
 
     async def json(self) -> Any:
         try:

@@ -17,7 +17,10 @@ ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LOCALE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
 """A language tag as pages and browsers name it."""
 NO_NUL = "^[^\\u0000]*$"
-NOT_BLANK = "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$"
+_UNSEEN = "\\s\\u0000-\\u001f\\u007f-\\u00a0\\u00ad\\u200b-\\u200f\\u2028-\\u202f\\u2060-\\u206f\\ufeff"
+"""White space, control characters, and what has no width."""
+NOT_BLANK = f"^[^\\u0000]*[^{_UNSEEN}][^\\u0000]*$"
+VISIBLE = re.compile(f"[^{_UNSEEN}]")
 
 
 class Request(msgspec.Struct, forbid_unknown_fields=True):
@@ -135,7 +138,7 @@ def locale_of(text: str | None) -> str:
 def checked_text(value: str, field: str, longest: int) -> str:
     """Trimmed text of 1 to `longest` characters that every database can hold; a problem naming the field otherwise."""
     text = value.strip()
-    if not text:
+    if not VISIBLE.search(text):
         raise RequestError(400, f"{field}_blank", f"`{field}` must not be blank.", field=field)
     if len(text) > longest:
         detail = f"`{field}` has {len(text)} characters; at most {longest} are allowed."
