@@ -39,6 +39,8 @@ class MemoryStore:
         if earlier is not None:
             return earlier
         self._check_conversation(row)
+        if row.newcomer is not None:
+            await self.add_visitor(*row.newcomer, row.created_at)
         conversation = Conversation(id=row.conversation_id, visitor_id=row.visitor_id, created_at=row.created_at)
         self.conversations.setdefault(row.conversation_id, conversation)
         turn = Turn(
@@ -132,7 +134,8 @@ class MemoryStore:
 
     def _check_conversation(self, row: TurnRow) -> None:
         known = self.conversations.get(row.conversation_id)
-        if row.visitor_id not in self.visitors or (known is None) != row.new_conversation:
+        stranger = row.visitor_id not in self.visitors and row.newcomer is None
+        if stranger or (known is None) != row.new_conversation:
             raise RequestError(404, "conversation_not_found", "there is no such conversation")
         if known is not None and known.visitor_id != row.visitor_id:
             raise RequestError(404, "conversation_not_found", "there is no such conversation")

@@ -209,7 +209,8 @@ class ChatModel(Protocol):
 
 
 class TurnRow(msgspec.Struct, frozen=True):
-    """What a new turn needs. `idempotency` is (key, hash of the body) where the client sent one."""
+    """What a new turn needs. `idempotency` is (key, hash of the body) where the client sent one; `newcomer` a visitor
+    who comes with this question and is stored with it, with the hash of the token."""
 
     turn_id: str
     conversation_id: str
@@ -218,6 +219,7 @@ class TurnRow(msgspec.Struct, frozen=True):
     created_at: str
     new_conversation: bool
     idempotency: tuple[str, str] | None = None
+    newcomer: tuple[Visitor, bytes] | None = None
 
 
 class ConversationStore(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
 from refdesk.domain.conversation import Feedback, QuotedText, Source, StoredTurn, Turn, TurnTrail, Usage, Visitor
@@ -81,6 +82,17 @@ async def test_visitor_who_is_added_twice_at_once_is_one(people: ConversationSto
     again = (people.add_visitor(ANNA, b"a" * 32, NOON) for _ in range(5))
     await asyncio.gather(*again)
     assert await people.visitor_by_token(b"a" * 32, now=NOON) == ANNA
+
+
+async def test_a_newcomer_is_stored_with_the_question_or_not_at_all(people: ConversationStore) -> None:
+    cleo = Visitor("v_cleo", ("public",))
+    refused = row("t_1", visitor=cleo.id, newcomer=(cleo, b"c" * 32))
+    with pytest.raises(RequestError):
+        await people.begin_turn(refused)
+    assert await people.visitor_by_token(b"c" * 32, now=NOON) is None
+    await people.begin_turn(msgspec.structs.replace(refused, new_conversation=True))
+    assert await people.visitor_by_token(b"c" * 32, now=NOON) == cleo
+    assert (await people.turn("t_1", cleo.id)) is not None
 
 
 async def test_turn_is_running_until_finished_and_then_as_finished(people: ConversationStore) -> None:

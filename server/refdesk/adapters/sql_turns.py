@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, exc, insert, select, text, update
 
-from refdesk.adapters import sql_stats
+from refdesk.adapters import sql_stats, sql_visitors
 from refdesk.adapters.search_words import words
 from refdesk.adapters.sql_tables import clean_text, conversations, idempotency_keys, turn_bodies, turns
 from refdesk.domain.conversation import Conversation, Feedback, StoredTurn, Turn, TurnTrail
@@ -69,6 +69,8 @@ def begin(connection: Connection, row: TurnRow, server_id: str) -> StoredTurn | 
         raise RequestError(400, "invalid_text", "question: NUL and lone surrogates are not text", field="question")
     if row.idempotency is not None and (earlier := find_earlier(connection, row, *row.idempotency)):
         return earlier
+    if row.newcomer is not None:
+        sql_visitors.add(connection, *row.newcomer, row.created_at)
     try:
         if row.new_conversation:
             start_conversation(connection, row)

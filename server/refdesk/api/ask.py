@@ -16,7 +16,7 @@ from litestar.response import Stream
 from refdesk.api import sse
 from refdesk.api.auth import (
     bearer,
-    open_session,
+    newcomer,
     required_visitor,
     sign_in,
     verify_identity,
@@ -25,6 +25,7 @@ from refdesk.api.auth import (
 )
 from refdesk.api.contract import VISITOR_IF_ANY, VISITOR_ONLY
 from refdesk.api.limits import SESSIONS_PER_ADDRESS, TURNS_PER_ADDRESS, TURNS_PER_VISITOR, client_key
+from refdesk.api.members import secret_hash
 from refdesk.api.problems import problems, request_id_of
 from refdesk.api.schemas import (
     MAX_QUESTION,
@@ -38,6 +39,7 @@ from refdesk.api.schemas import (
     storable,
 )
 from refdesk.api.services import Services, services_of
+from refdesk.api.times import timestamp
 from refdesk.assistant.runs import TurnRun
 from refdesk.assistant.withholding import names_readable_only, visible_turn
 from refdesk.assistant.work import Ask
@@ -71,7 +73,8 @@ async def session(request: Request[Any, Any, Any], data: JSONBody[SessionRequest
     services = services_of(request)
     services.limiter.check(SESSIONS_PER_ADDRESS, address_of(request))
     if data.identity is None:
-        _, token = await open_session(services)
+        visitor, token = newcomer()
+        await services.store.add_visitor(visitor, secret_hash(token), timestamp(services.clock.now()))
         return SessionResponse(token=token)
     centre = services.retriever.current().centre
     claims = verify_identity(data.identity, services.settings.identity_secrets, centre, services.clock.now())
@@ -106,6 +109,7 @@ async def ask(
         locale=locale_of(data.locale),
         page=page,
         idempotency=(key, body_hash(data)) if key else None,
+        token_hash=secret_hash(token) if token else None,
         request_id=request_id_of(request),
         channel=channel_of(request),
     )
@@ -174,7 +178,7 @@ async def asking_visitor(
     if conversation_id is not None:
         raise no_conversation()
     services.limiter.check(SESSIONS_PER_ADDRESS, address_of(request))
-    return await open_session(services)
+    return newcomer()
 
 
 def no_conversation() -> RequestError:

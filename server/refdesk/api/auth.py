@@ -133,11 +133,9 @@ async def ensure_staff_visitor(services: Services, seed: str) -> None:
         await services.store.add_visitor(Visitor(id=staff_visitor_id(seed), roles=()), unreachable, now)
 
 
-async def open_session(services: Services) -> tuple[Visitor, str]:
-    """An anonymous visitor and the token that speaks for it."""
-    visitor, token = Visitor(id=new_visitor_id(), roles=(PUBLIC,)), new_token()
-    await services.store.add_visitor(visitor, secret_hash(token), timestamp(services.clock.now()))
-    return visitor, token
+def newcomer() -> tuple[Visitor, str]:
+    """An anonymous visitor and the token that will speak for it, still to be stored."""
+    return Visitor(id=new_visitor_id(), roles=(PUBLIC,)), new_token()
 
 
 async def sign_in(services: Services, claims: IdentityClaims, earlier: Visitor | None) -> str:

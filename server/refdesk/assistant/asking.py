@@ -97,6 +97,7 @@ class Assistant:
             created_at=turn.created_at,
             new_conversation=ask.conversation_id is None,
             idempotency=ask.idempotency,
+            newcomer=(ask.visitor, ask.token_hash) if ask.token_hash is not None else None,
         )
         roles = frozenset(ask.visitor.roles)
         before = await self._store.begin_turn(row)

@@ -18,7 +18,7 @@ from refdesk.ports import Hit, Snapshot
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """A valid request of a known visitor."""
+    """A valid request."""
 
     question: str
     visitor: Visitor
@@ -26,6 +26,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     locale: str = ""
     page: dict[str, str] = {}
     idempotency: tuple[str, str] | None = None
+    token_hash: bytes | None = None
+    """Of the token that opens the visitor's session, where this question does; then it is stored with the question."""
     channel: str = ""
     """`widget` (a web page asked), `stream` or `json`; kept for the console."""
     request_id: str = ""
