@@ -260,6 +260,20 @@ def test_thumbs_with_a_comment_that_can_be_changed(page: Page, stub: HelpStub) -
     expect(page.get_by_role("button", name="No", exact=True)).to_have_attribute("aria-pressed", "false")
 
 
+def test_what_opens_below_comes_into_view_and_the_latest_is_one_press_away(page: Page, stub: HelpStub) -> None:
+    stub.answers["q"] = turn(answer="\n\n".join(["A paragraph of the answer."] * 40))
+    page.set_viewport_size({"width": 1000, "height": 500})
+    opened(page, stub)
+    ask(page, "q")
+    settled(page)
+    latest = page.get_by_role("button", name="Jump to the latest message")
+    latest.click()
+    expect(latest).to_have_count(0)
+    expect(page.get_by_role("textbox")).to_be_focused()
+    page.get_by_role("button", name="No", exact=True).click()
+    expect(page.get_by_role("button", name="Send feedback")).to_be_in_viewport(ratio=1)
+
+
 def test_stop_ends_the_turn_on_the_server_and_shows_no_half_mark(page: Page, stub: HelpStub) -> None:
     stub.streams["q"] = [("delta", {"text": "Open **Sett"}), ("hold", "ever"), ("done", None)]
     opened(page, stub)

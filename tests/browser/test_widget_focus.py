@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from help_stub import INSUFFICIENT, HelpStub, Problem
 from nine_states import ask, settled
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 INSIDE = "document.querySelector('refdesk-chat').shadowRoot.activeElement !== null"
 
@@ -142,3 +142,15 @@ def test_every_control_of_an_answer_is_reached_by_tab(page: Page, stub: HelpStub
         page.keyboard.press("Tab")
         reached.append(page.evaluate(name))
     assert reached[:7] == ["SSO setup", "Plans", "SSO setup", "Yes", "No", "Copy answer", "Ask again"]
+
+
+def test_a_finger_that_presses_a_button_gets_no_keyboard(browser: Browser, stub: HelpStub) -> None:
+    context = browser.new_context(has_touch=True, is_mobile=True, viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    page.goto(stub.page())
+    page.locator(".launcher").tap()
+    page.locator(".starters button").tap()
+    settled(page)
+    page.wait_for_function(INSIDE)
+    expect(page.locator(".log")).to_be_focused()
+    context.close()

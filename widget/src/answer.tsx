@@ -1,6 +1,6 @@
 // One question and what became of it, in every state it can have.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "./state.ts";
 import { answerForClipboard, copy, spokenAnswer } from "./copying.ts";
 import type { Failure } from "./failures.ts";
@@ -281,13 +281,19 @@ function Comment({ around, message, rating }: { around: Surroundings; message: M
   const [comment, setComment] = useState(given);
   const [sent, setSent] = useState(Boolean(given));
   const id = `comment-${message.key}`;
+  const form = useRef<HTMLFormElement>(null);
+  // after the log has placed its newest question: this is what was asked for now
+  useEffect(() => {
+    const box = form.current?.closest(".log");
+    if (box) box.scrollTop += Math.max(0, form.current!.getBoundingClientRect().bottom - box.getBoundingClientRect().bottom + 10);
+  }, []);
   if (sent) return <p class="small">{strings.thanks}</p>;
   const submit = async (event: Event) => {
     event.preventDefault();
     setSent(await chat.rate(message, rating, comment.trim()));
   };
   return (
-    <form class="comment" onSubmit={(event) => void submit(event)}>
+    <form class="comment" ref={form} onSubmit={(event) => void submit(event)}>
       <label for={id}>{rating === "up" ? strings.commentGood : strings.comment}</label>
       <textarea id={id} rows={2} maxLength={2000} dir="auto" value={comment} onInput={(event) => setComment(event.currentTarget.value)} />
       <div class="row">

@@ -142,18 +142,20 @@ function Log({ look, covered }: { look: Look; covered: boolean }) {
   };
   const toLatest = () => (log.current!.scrollTop = log.current!.scrollHeight);
   return (
-    <div class="log" part="log" role="log" aria-live="off" aria-label={strings.conversation} tabIndex={0} inert={covered} ref={log} onScroll={onScroll}>
-      {count === 0 && <Intro look={look} />}
-      {messages.map((message, index) => (
-        <Exchange key={message.key} around={look} message={message} last={index === count - 1} />
-      ))}
-      {!online && <p class="box small">{strings.offline}</p>}
+    <>
+      <div class="log" part="log" role="log" aria-live="off" aria-label={strings.conversation} tabIndex={0} inert={covered} ref={log} onScroll={onScroll}>
+        {count === 0 && <Intro look={look} />}
+        {messages.map((message, index) => (
+          <Exchange key={message.key} around={look} message={message} last={index === count - 1} />
+        ))}
+        {!online && <p class="box small">{strings.offline}</p>}
+      </div>
       {below && count > 0 && (
-        <button type="button" class="latest" onClick={toLatest}>
+        <button type="button" class="latest" inert={covered} onClick={toLatest}>
           {strings.latest}
         </button>
       )}
-    </div>
+    </>
   );
 }
 

@@ -33,6 +33,8 @@ export function keepFocus(root: ShadowRoot, panel: HTMLElement, otherwise: () =>
     const all = focusables(panel);
     const last = before.filter((element) => element.isConnected).at(-1);
     const there = (last && all[all.indexOf(last) + 1]) ?? all.find((element) => element === opener) ?? otherwise();
-    there?.focus({ preventScroll: true });
+    // a finger that pressed a button did not ask for a keyboard over half of the screen
+    const quiet = there instanceof HTMLTextAreaElement && matchMedia("(pointer:coarse)").matches;
+    (quiet ? panel.querySelector<HTMLElement>(".log") : there)?.focus({ preventScroll: true });
   }).observe(panel, { childList: true, subtree: true });
 }

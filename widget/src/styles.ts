@@ -116,7 +116,7 @@ textarea{inline-size:100%;resize:none;border:1px solid var(--border);border-radi
 .list .pick span:first-child{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .tip{position:absolute;z-index:3;max-inline-size:min(340px,100% - 24px);background:var(--bg);color:var(--fg);border:1px solid var(--border);border-radius:10px;padding:8px 11px;box-shadow:0 4px 18px #0003;font-size:13px;line-height:1.45;max-block-size:220px;overflow:auto}
 .tip blockquote{margin-block:4px;color:inherit}
-.latest{position:sticky;inset-block-end:0;align-self:center;background:var(--bg);border:1px solid var(--border);border-radius:16px;font-size:13px;box-shadow:0 2px 8px #0003}
+.panel .latest{flex:none;align-self:center;margin-block:4px;border:1px solid var(--border);border-radius:16px;font-size:13px}
 @media (max-width:640px),(max-height:420px){
 dialog.panel,:host([position=start]) dialog.panel{inset:0;inline-size:100vw;block-size:100dvh;border:0;border-radius:0;padding-block-end:env(safe-area-inset-bottom)}
 .sides{grid-template-columns:1fr}}
