@@ -13,9 +13,9 @@ from typing import Any, get_args
 
 import pytest
 
-from refdesk.adapters import anthropic_model, sql_turns
+from refdesk.adapters import anthropic_model, postgres_database, search_words, sql_privacy, sql_turns
 from refdesk.adapters.anthropic_failures import kind_of_status
-from refdesk.api import auth, limits, reading, schemas
+from refdesk.api import auth, console_schemas, limits, log, login, reading, schemas, stats
 from refdesk.assistant import extract, history, outcome, packing
 from refdesk.assistant.turn import Limits
 from refdesk.cli import build_parser
@@ -26,8 +26,9 @@ from refdesk.corpus.front_matter import read_front_matter
 from refdesk.corpus.help_centre import read_help_centre
 from refdesk.corpus.report import CorpusReading
 from refdesk.corpus.sync import read_corpus
-from refdesk.domain import citations, sources
+from refdesk.domain import citations, passwords, sources
 from refdesk.domain.articles import ANONYMOUS, PUBLIC, STAFF, Article, HelpCentre
+from refdesk.domain.console import StaffRole
 from refdesk.domain.conversation import TurnTrail
 from refdesk.domain.events import PAYLOADS
 from refdesk.domain.gate import Reason
@@ -36,12 +37,15 @@ from refdesk.retrieval.generation import GenerationStore
 from refdesk.retrieval.search import CorpusSnapshot
 from refdesk.settings import MIN_SECRET, SETTINGS, load
 from refdesk.terminal import Terminal
-from refdesk.text import quotes
+from refdesk.text import quotes, redaction
 from refdesk.text.numbers import numbers
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "corpus"
-TRANSLATED = ("install", "write-articles", "audiences", "languages", "sync", "sources", "refusals", "evidence")
+TRANSLATED = (
+    *("install", "write-articles", "audiences", "languages", "sync", "sources", "refusals", "evidence"),
+    "widget-embed",
+)
 FIRST = 5
 """Articles among which a reader looks for the right one."""
 
@@ -106,7 +110,7 @@ def test_every_file_is_served_and_nothing_is_to_be_mended():
 def test_the_articles_are_as_many_as_promised():
     public = [article for article in corpus().articles if article.audience == (PUBLIC,)]
     assert Counter(article.language for article in public)["en"] >= 15
-    assert len([article for article in corpus().articles if article.audience == (STAFF,)]) == 2
+    assert len([article for article in corpus().articles if article.audience == (STAFF,)]) >= 5
     assert corpus().report.unpublished == 1
 
 
@@ -159,7 +163,9 @@ def test_every_article_has_questions_in_its_language():
     assert set(asked) == set(by_id())
     assert min(asked.values()) >= 3
     for question in questions():
-        assert set(question) == {"question", "articles", "language"}
+        staff = [article_id for article_id in question["articles"] if by_id()[article_id].audience == (STAFF,)]
+        roles = {"roles": [STAFF]} if staff else {}
+        assert question == {name: question[name] for name in ("question", "articles", "language")} | roles
         assert {by_id()[article_id].language for article_id in question["articles"]} == {question["language"]}
     assert len({question["question"] for question in questions()}) == len(questions())
 
@@ -261,7 +267,7 @@ def test_the_endpoints_named_exist():
     for text in bodies().values():
         for code in code_of(text):
             named |= {(method, path) for method, path in _ENDPOINT.findall(code)}
-            for path, rest in re.findall(r"localhost:8000(/v1/\S+)(.*)", code):
+            for path, rest in re.findall(r"localhost:8000(/v1/[^\s?']+)(.*)", code):
                 named.add(("POST" if " -d " in rest else "GET", path.replace("c_…", "{conversation_id}")))
     assert named - known == set()
 
@@ -271,6 +277,11 @@ def test_the_tables_of_keys_are_complete():
     assert first_cells(by_id()["front-matter"].body) == keys
     assert sorted(first_cells(by_id()["help-center-file"].body)) == sorted(HelpCentre.__struct_fields__)
     assert set(first_cells(by_id()["api-ask"].body)) == set(PAYLOADS)
+    asked = {name for cell in first_cells(by_id()["staff-conversation-log"].body) for name in cell.split(", ")}
+    parameters = json.loads(openapi_text())["paths"]["/v1/console/conversations"]["get"]["parameters"]
+    assert asked == {parameter["name"] for parameter in parameters} - {"cursor", "limit"}
+    assert set(first_cells(by_id()["privacy"].body)) == set(redaction.PLACEHOLDERS)
+    assert set(first_cells(by_id()["staff-accounts"].body)) == set(get_args(StaffRole))
     shown = set(first_cells(by_id()["staff-evidence-trail"].body))
     assert shown < set(TurnTrail.__struct_fields__)
     for reason in (*get_args(Reason), "model_insufficient"):
@@ -325,6 +336,19 @@ LIMITS = [
     ("identity", f"at most {auth.MAX_LIFETIME // 3600} hours apart"),
     ("identity", f"out after {auth.MAX_LIFETIME // 3600} hours"),
     ("identity", f"differ by {auth.LEEWAY} seconds"),
+    ("identity", f"ends after {auth.MAX_LIFETIME // 3600} hours"),
+    ("privacy", f"it is {load({}).retention_days} unless set"),
+    ("several-servers", f"every {postgres_database.BEAT_S:.0f} seconds"),
+    ("several-servers", f"silent for {postgres_database.DEAD_S:.0f} seconds"),
+    ("staff-accounts", f"{passwords.SHORTEST} to {passwords.LONGEST} characters"),
+    ("staff-accounts", f"session of {login.SESSION_SECONDS // 3600} hours"),
+    ("staff-accounts", f"{login.FAILURES.count} wrong passwords for one account"),
+    ("staff-accounts", f"within {login.FAILURES.seconds // 60} minutes"),
+    ("staff-accounts", f"{login.FAILURES_OF_ADDRESS.count} from one address"),
+    ("staff-conversation-log", f"{log.PAGE} a page"),
+    ("staff-conversation-log", f"up to {console_schemas.MAX_NOTE:,} characters"),
+    ("staff-conversation-log", f"up to {log.MOST_TAGS} in one request"),
+    ("staff-figures-export", f"the last {stats.DAYS} days"),
     ("model", f"{TURN.model_calls} calls of the model and {TURN.tool_runs} tool runs"),
     ("model", f"{TURN.input_tokens:,} tokens of input and {TURN.output_tokens:,} tokens of output"),
     ("model", f"{TURN.seconds:.0f} seconds"),
@@ -342,6 +366,7 @@ def test_limits_in_words_are_those_of_the_code():
     """Small numbers are written out; whoever changes one of these has a sentence to change in three languages."""
     assert (quotes.LEAST_WORDS, history.CARRY_TURNS, outcome.SUGGESTIONS) == (3, 3, 3)
     assert (history.HISTORY_TURNS, anthropic_model.RETRIES) == (10, 2)
+    assert (passwords.FEWEST, sql_privacy.GUARD, search_words.SHORTEST) == (5, 5, 3)
     assert (lexical.TITLE, lexical.SYNONYM, lexical.SECTION) == (3, 2, 2)
     assert extract.evidence.__defaults__ == (3, None)
     assert metadata.ARTICLE_ID.fullmatch("a" * 64)
