@@ -126,6 +126,7 @@ def test_disabling_ends_sessions_and_keys_at_once(server: RefdeskServer, admin: 
     with server.client(key) as by_key:
         assert by_key.get("/v1/console/me").json()["name"] == name
         assert by_key.get("/v1/articles/runbook").status_code == 200, "a staff key reads what staff may read"
+        assert by_key.get("/v1/search", params={"q": "duty desk"}).json()["passages"][0]["signals"]
         assert admin.patch(f"/v1/console/staff/{name}", json={"disabled": True}).json()["disabled"]
         for path in ("/v1/console/me", "/v1/console/conversations", "/v1/articles"):
             assert by_key.get(path).status_code == 401

@@ -24,7 +24,7 @@ from refdesk.adapters.sql_console import SqlConsole
 from refdesk.adapters.sql_database import Database
 from refdesk.adapters.sql_open import open_database
 from refdesk.adapters.sql_store import SqlStore
-from refdesk.domain.console import LogFilter
+from refdesk.domain.console import AuditEntry, LogFilter, TurnVerdict
 from refdesk.domain.conversation import Feedback, Source, Turn, TurnTrail, Usage, Visitor
 from refdesk.ports import TurnRow
 
@@ -102,6 +102,15 @@ async def fill(database: Database, count: int) -> None:
         await database.write(lambda connection, start=start: put(connection, range(start, min(start + step, count))))
     for number in range(0, count, 37):
         await store.set_feedback(f"t_{number}", f"v_{number // PER_CONVERSATION % VISITORS}", Feedback("down"))
+    await judge(SqlConsole(database), count)
+
+
+async def judge(console: SqlConsole, count: int) -> None:
+    """What staff leave behind: tags, verdicts, the audit log."""
+    for number in range(0, count, 101):
+        await console.change_tags(f"c_{number // PER_CONVERSATION}", add=["vip"], author="kim", at=moment(number))
+        await console.set_verdict(TurnVerdict(f"t_{number}", "wrong_source", "kim", moment(number)))
+        await console.add_audit(AuditEntry(moment(number), "kim", "::1", "verdict", f"t_{number}"))
 
 
 def put(connection: Connection, numbers: range) -> None:
@@ -130,6 +139,8 @@ async def pages(console: SqlConsole, count: int) -> None:
         "list rating=up (none)": {"rating": "up"},
         "list one week": {"since": moment(count // 2), "until": moment(count // 2 + 10_080)},
         "list one visitor": {"visitor_id": "v_7"},
+        "list tag": {"tag": "vip"},
+        "list verdict": {"verdict": "wrong_source"},
         "search common word": {"q": "refund"},
         "search common words": {"q": "refund invoice settings"},
         "search rare word": {"q": rare},
@@ -139,11 +150,18 @@ async def pages(console: SqlConsole, count: int) -> None:
     for name, wanted in lists.items():
         cursor = (await console.log(LogFilter(**wanted))).next_cursor
         await measured(name, lambda n, w=wanted, c=cursor: console.log(LogFilter(**w), cursor=c if n % 2 else None))
+    await measured("one conversation with its notes", lambda n: conversation(console, count // 6 + n))
+    await measured("audit page of 100", lambda n: console.audit())
     cursors: list[str | None] = [None]
     for _ in range(20):
         cursors.append((await console.exported(LogFilter(), cursor=cursors[-1])).next_cursor)
     await measured("export page of 500", lambda n: console.exported(LogFilter(), cursor=cursors[n]))
     await measured("figures of 30 days", lambda n: console.day_counts(since="2026-02-01", until="2026-03-02"), 5)
+
+
+async def conversation(console: SqlConsole, number: int) -> None:
+    await SqlStore(console.database).turns(f"c_{number}")
+    await console.annotations(f"c_{number}")
 
 
 async def turn_costs(store: SqlStore, count: int) -> None:

@@ -14,6 +14,7 @@ MOST_ASKED = 16
 """Words of a query that are looked at."""
 
 SHORTEST = 3
+"""Letters of a word that also find the longer ones; SQLite's index has one of its own for just that many."""
 
 # A character of a script without spaces is a word of its own, so that any part of a run is found.
 WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")
