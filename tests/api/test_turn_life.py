@@ -241,6 +241,16 @@ def test_the_same_key_gives_the_same_turn(visitor: httpx2.Client, model: Scripte
     assert len(history["turns"]) == 1
 
 
+def test_a_key_whose_turn_was_erased_begins_anew(visitor: httpx2.Client, model: ScriptedModel) -> None:
+    model.script(refund_answer())
+    headers = {"idempotency-key": "key-erased"}
+    first = visitor.post("/v1/ask", json={"question": QUESTION}, headers=headers).json()
+    assert visitor.delete(f"/v1/conversations/{first['conversation_id']}").status_code == 204
+    second = visitor.post("/v1/ask", json={"question": QUESTION}, headers=headers).json()
+    assert second["status"] == "answered"
+    assert second["id"] != first["id"]
+
+
 def test_a_key_belongs_to_its_visitor(server: RefdeskServer, visitor: httpx2.Client, model: ScriptedModel) -> None:
     headers = {"idempotency-key": "key-2"}
     first = visitor.post("/v1/ask", json={"question": QUESTION}, headers=headers).json()
