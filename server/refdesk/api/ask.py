@@ -16,6 +16,7 @@ from litestar.response import Stream
 from refdesk.api import sse
 from refdesk.api.auth import (
     bearer,
+    hash_to_store,
     newcomer,
     required_visitor,
     sign_in,
@@ -109,7 +110,7 @@ async def ask(
         locale=locale_of(data.locale),
         page=page,
         idempotency=(key, body_hash(data)) if key else None,
-        token_hash=secret_hash(token) if token else None,
+        token_hash=hash_to_store(visitor, token),
         request_id=request_id_of(request),
         channel=channel_of(request),
     )

@@ -96,7 +96,7 @@ async def visitor_of(request: Request[Any, Any, Any]) -> Visitor | None:
         member = await member_by_token(token, services)
         if member is None:
             raise not_signed_in()
-        return await staff_visitor(services, member)
+        return staff_visitor(services, member)
     now = timestamp(services.clock.now())
     visitor = await services.store.visitor_by_token(secret_hash(token), now=now)
     if visitor is None:
@@ -111,26 +111,23 @@ async def required_visitor(request: Request[Any, Any, Any]) -> Visitor:
     return visitor
 
 
-async def staff_visitor(services: Services, member: Member) -> Visitor:
-    """Questions asked with a staff key belong to a visitor of their own, one for each account."""
+def staff_visitor(services: Services, member: Member) -> Visitor:
+    """Questions asked with a staff key belong to a visitor of their own, one for each account; it is stored with the
+    first of them."""
     centre = services.retriever.current().centre
     seed = services.settings.staff_key if member.name == SETTINGS_KEY else member.name
-    visitor = Visitor(id=staff_visitor_id(seed), roles=tuple(dict.fromkeys((*BUILT_IN_ROLES, *centre.roles, STAFF))))
-    await ensure_staff_visitor(services, seed)
-    return visitor
+    visitor_id = STAFF_VISITOR + secret_hash(seed).hex()[:16]
+    return Visitor(id=visitor_id, roles=tuple(dict.fromkeys((*BUILT_IN_ROLES, *centre.roles, STAFF))))
 
 
-def staff_visitor_id(seed: str) -> str:
-    return STAFF_VISITOR + secret_hash(seed).hex()[:16]
-
-
-async def ensure_staff_visitor(services: Services, seed: str) -> None:
-    """No token can reach it: a key that was taken out of the settings must open nothing, so what is stored is the hash
-    of no token."""
-    unreachable = hashlib.blake2b(seed.encode(), digest_size=32, person=b"staff visitor").digest()
-    now = timestamp(services.clock.now())
-    if await services.store.visitor_by_token(unreachable, now=now) is None:
-        await services.store.add_visitor(Visitor(id=staff_visitor_id(seed), roles=()), unreachable, now)
+def hash_to_store(visitor: Visitor, token: str | None) -> bytes | None:
+    """With a question, what of the visitor's token is stored; None: it is stored already. The visitor of a staff key
+    gets the hash of no token: a key that was taken out of the settings must open nothing."""
+    if token is not None:
+        return secret_hash(token)
+    if visitor.id.startswith(STAFF_VISITOR):
+        return hashlib.blake2b(visitor.id.encode(), digest_size=32, person=b"staff visitor").digest()
+    return None
 
 
 def newcomer() -> tuple[Visitor, str]:
