@@ -20,8 +20,9 @@ from refdesk.domain.articles import ANONYMOUS
 from refdesk.retrieval.baselines import WEIGHTS
 from refdesk.retrieval.search import CorpusSnapshot
 
-SIGNALS = ("cosine", "title_cosine", "near", "title_near", "selfscore", "idf_coverage", "coverage", "unknown", "z")
-FITTED = ("near", "title_near", "selfscore", "unknown")
+SIGNALS = ("cosine", "title_cosine", "near", "selfscore", "idf_coverage", "coverage", "unknown", "z")
+AROUND = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6)
+FITTED = ("near", "selfscore", "unknown")
 Table = NDArray[np.floating[Any]]
 
 
@@ -68,8 +69,10 @@ def main() -> None:
         for number, name in enumerate((*SIGNALS, "evidence_score")):
             sign = -1 if name == "unknown" else 1
             report(name, sign * yes[:, number], sign * no[:, number])
-        print(f"  at the threshold: answered {100 * (yes[:, -1] >= 0.5).mean():.1f}", end="")
-        print(f", refused {100 * (no[:, -1] < 0.5).mean():.1f}", flush=True)
+        for threshold in sorted({*AROUND, corpus.threshold}):
+            mark = "<- in force" if threshold == corpus.threshold else ""
+            answered, refused = 100 * (yes[:, -1] >= threshold).mean(), 100 * (no[:, -1] < threshold).mean()
+            print(f"  threshold {threshold:.2f}: answered {answered:.1f}, refused {refused:.1f} {mark}", flush=True)
         pairs.append((yes, no))
     print("fitted", fitted(pairs))
     print("in use", WEIGHTS)

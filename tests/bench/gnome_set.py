@@ -1,10 +1,10 @@
-"""Makes the gnome sets: the help of the GNOME desktop with everyday questions of our own in three languages, and the
-Debian FAQ, whose headings are questions that their answers have lost.
+"""Makes the gnome sets: the help of the GNOME desktop with everyday questions of our own in three
+languages (some in five), and the Debian FAQ, whose headings are questions that their answers have lost.
 
     apt-get download gnome-user-docs debian-faq debian-faq-ru; dpkg-deb -x each into FOLDER
     python tests/bench/gnome_set.py FOLDER OUT
 
-Writes OUT/gnome_{en,ru,cs}.json, gnome_en_q{ru,cs}.json, and faq_{en,ru}.json, which are shaped as question_sets says.
+Writes OUT/gnome_{en,ru,cs,de,ja}.json, gnome_en_q{ru,cs,de,ja}.json, and faq_{en,ru}.json, which are shaped as question_sets says.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 from office_set import write_sets
 
 HELP, FAQ = "usr/share/help", "usr/share/doc/debian/FAQ"
-FOLDERS = {"en": "C", "ru": "ru", "cs": "cs"}
+FOLDERS = {"en": "C", "ru": "ru", "cs": "cs", "de": "de", "ja": "ja"}
 MALLARD = "{http://projectmallard.org/1.0/}"
 LEFT_OUT = ("info", "title", "comment", "links")
 BLOCKS = ("p", "title", "screen", "code", "td")

@@ -84,11 +84,11 @@ def write_sets(name: str, docs: dict[str, list[dict[str, Any]]], out: Path) -> N
     questions = json.loads(Path(__file__).with_name(f"{name}_questions.json").read_text())
     for language in docs:
         for asked_in in docs if language == "en" else (language,):
-            queries = [{"q": question[asked_in], "gold": question["articles"]} for question in questions]
+            queries = [{"q": one[asked_in], "gold": one["articles"]} for one in questions if asked_in in one]
             suffix = "" if asked_in == language else f"_q{asked_in}"
             made = {"lang": language, "qlang": asked_in, "docs": docs[language], "queries": queries}
             (out / f"{name}_{language}{suffix}.json").write_text(json.dumps(made, ensure_ascii=False))
-        print(language, len(docs[language]), "articles,", len(questions), "questions")
+        print(language, len(docs[language]), "articles,", len(queries), "questions")
 
 
 def main() -> None:

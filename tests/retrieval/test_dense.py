@@ -11,7 +11,16 @@ import pytest
 from refdesk.domain.articles import ANONYMOUS, Article, HelpCentre, Passage
 from refdesk.errors import DenseUnavailable
 from refdesk.ports import ENGLISH, MULTILINGUAL, VectorRow
-from refdesk.retrieval.baselines import Baseline, Baselines, Spread, off_topic
+from refdesk.retrieval.baselines import (
+    LEAST_REACH,
+    MOST_REACH,
+    USUAL_REACH,
+    Baseline,
+    Baselines,
+    Spread,
+    off_topic,
+    reach_of,
+)
 from refdesk.retrieval.catalogue import Catalogue
 from refdesk.retrieval.dense import DensePassages, Part, vector_rows
 from refdesk.retrieval.fusion import Scope
@@ -159,19 +168,56 @@ def test_languages_are_ranked_together_once_the_yardstick_is_known() -> None:
     assert dense.scores("sign in company", "en", scope([PUBLIC]), 9)[0][0] == 0
 
 
-def test_signals_are_counted_above_what_off_topic_questions_reach() -> None:
+OFF_TOPIC = ["how old is the moon", "sing me a song", "bake a cake"]
+
+
+def test_nearness_is_nothing_where_off_topic_questions_come_and_more_on_topic() -> None:
     _, dense, _ = centre(ARTICLES)
     assert set(dense.signals("refund", "en", scope([PUBLIC]), [0])[0]) == {"cosine", "title_cosine"}
-    dense.measure_baselines({"en": ["how old is the moon", "sing me a song", "bake a cake"]}, [PUBLIC])
+    dense.measure_baselines({"en": OFF_TOPIC}, [PUBLIC])
     signals = dense.signals("refund", "en", scope([PUBLIC]), [0, 2, 77])
     assert set(signals) == {0, 2}
-    assert signals[0]["near"] > 2 > signals[2]["near"]
-    assert signals[0]["title_near"] > 2 > signals[2]["title_near"]
+    assert signals[0]["near"] > 0.5 > signals[2]["near"]
+    assert all(
+        dense.signals(text, "en", scope([PUBLIC]), [row])[row]["near"] < 0.5 for text in OFF_TOPIC for row in (0, 1, 2)
+    )
+
+
+def test_own_titles_are_asked_of_the_other_articles_only() -> None:
+    """Titles of one subject come near to each other's articles, those of different ones only to their own."""
+    words = ["a" * n for n in range(3, 33)]
+    subjects = {word: ("refund", "export")[n % 2] for n, word in enumerate(words)}
+    alike = [article(f"a{word}", f"{about} {word}", f"{about} {about} {word}") for word, about in subjects.items()]
+    apart = [article(f"a{word}", f"{word} z{word}", f"{word} z{word} y{word}") for word in words]
+    reached = {}
+    for name, articles in (("alike", alike), ("apart", apart)):
+        _, dense, _ = centre(articles)
+        baseline = dense.measure_baselines({"en": off_topic()["en"]}, [PUBLIC]).of("en", "en")
+        assert baseline is not None
+        reached[name] = baseline.reach
+    assert reached["alike"] > reached["apart"] == LEAST_REACH
+
+
+def test_what_languages_differ_in_does_not_count_for_a_question_in_the_text_s_own() -> None:
+    """`fremd` is what the banks of two languages differ in: a passage that holds it is found like one without."""
+    with_name = article("named", "Geld", "fremd fremd fremd geld kommt bald", "de")
+    plain = article("plain", "Rechnung", "etwas ganz anderes steht hier", "de")
+    bank = {"en": ["fremd moon"] * 3, "de": ["heimat moon"] * 3}
+
+    def cosine(kept: bool) -> float:
+        snapshot, dense, embedders = centre([with_name, plain])
+        measured = dense.measure_baselines(bank, [PUBLIC])
+        if kept:
+            measured = msgspec.structs.replace(measured, axes=())
+        again = DensePassages(MemoryVectors(list(vector_rows(snapshot)), embedders), embedders, snapshot, measured)
+        return dict(again.scores("geld kommt", "de", scope([PUBLIC]), 2))[0]
+
+    assert cosine(kept=False) > cosine(kept=True)
 
 
 async def test_the_gate_of_the_snapshot_uses_them() -> None:
     snapshot, dense, _ = centre(ARTICLES)
-    dense.measure_baselines({"en": ["how old is the moon", "sing me a song", "bake a cake"]}, [PUBLIC])
+    dense.measure_baselines({"en": OFF_TOPIC}, [PUBLIC])
     snapshot.dense = dense
 
     async def best(question: str) -> float:
@@ -184,10 +230,10 @@ async def test_the_gate_of_the_snapshot_uses_them() -> None:
 
 async def test_one_known_word_among_four_is_no_evidence() -> None:
     snapshot, dense, _ = centre(ARTICLES)
-    dense.measure_baselines({"en": ["how old is the moon", "sing me a song", "bake a cake"]}, [PUBLIC])
+    dense.measure_baselines({"en": OFF_TOPIC}, [PUBLIC])
     snapshot.dense = dense
     result = await snapshot.search("refund zebra giraffe elephant", ANONYMOUS)
-    assert (result.signals["unknown"], result.signals["strange"]) == (0.75, 1.0)
+    assert result.signals["unknown"] == 0.75
     assert max(snapshot.evidence_score({**result.signals, **hit.signals}) for hit in result.hits) < snapshot.threshold
 
 
@@ -222,8 +268,21 @@ def test_it_is_never_without_a_spread() -> None:
     assert Spread.of([0.5, 0.5]).above(0.6) < 10
 
 
+@pytest.mark.parametrize(
+    ("spreads", "reach"),
+    [
+        ([6.0] * 3, USUAL_REACH),
+        ([6.0] * 9 + [1.0], 6.0),
+        ([1.0] * 20, LEAST_REACH),
+        ([40.0] * 20, MOST_REACH),
+    ],
+)
+def test_the_reach_of_own_titles_has_bounds(spreads: list[float], reach: float) -> None:
+    assert reach_of(spreads) == reach
+
+
 def test_a_language_without_a_bank_takes_the_lowest_of_the_others() -> None:
-    low, high = (Baseline(*[Spread(middle, 0.1)] * 3) for middle in (0.1, 0.2))
+    low, high = (Baseline(Spread(middle, 0.1)) for middle in (0.1, 0.2))
     baselines = Baselines({"en de": high, "ru de": low, "en en": low})
     assert baselines.of("ja", "de") == low
     assert baselines.of("en", "de") == high

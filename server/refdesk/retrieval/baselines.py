@@ -1,7 +1,8 @@
-"""How near off-topic questions come to a help centre's texts: the yardstick of the gate (decisions/dense-retrieval.md).
+"""The yardstick of the gate, measured from the help centre itself at every sync (decisions/dense-retrieval.md).
 
-Cosines mean something else for each encoder, corpus and pair of languages; what general questions reach there does not.
-So a question's nearness is counted in spreads above those, and one threshold does for every help centre.
+Similarities mean something else for each encoder, corpus and pair of languages. Two things can be measured anywhere:
+what general questions reach, which nothing here answers, and what the help centre's own titles reach in the articles of
+others. A question's nearness is its place between the two, and one threshold does for every help centre.
 """
 
 from __future__ import annotations
@@ -20,11 +21,16 @@ Value = TypeVar("Value", float, NDArray[np.float32])
 OffTopic: TypeAlias = Mapping[str, Sequence[str]]
 """Questions by language."""
 
+RECIPE = 1
+"""Rises with whatever a yardstick is made of: one of another recipe is measured anew."""
 OUTLIER = 4.0
 """Times 1.5 median deviations: a cooking school's yardstick is not lifted by the six questions on cooking."""
 LEAST_SPREAD = 0.012
-WEIGHTS = {"near": 1.0, "title_near": 0.4, "selfscore": 5.0, "unknown": -4.0, "strange": -8.0, "bias": -0.3}
-"""For gate.evidence_score(): 0.5 is the threshold."""
+USUAL_REACH, LEAST_REACH, MOST_REACH = 5.0, 4.0, 8.0
+"""Spreads that own titles stand above off-topic questions: where there are too few of them to tell, and the bounds."""
+FEWEST_TITLES = 10
+WEIGHTS = {"near": 7.0, "selfscore": 2.0, "unknown": -3.0, "bias": -0.95}
+"""For gate.evidence_score()."""
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -47,14 +53,30 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class Baseline(msgspec.Struct, frozen=True):
-    text: Spread
-    title: Spread
-    similarity: Spread
-    """Of what ranks, so that passages of different languages can be ranked together."""
+    """Of one pair of languages."""
+
+    off_topic: Spread
+    """Of the best similarity that an off-topic question reaches."""
+    reach: float = USUAL_REACH
+    """Spreads above that which the help centre's own titles reach."""
+
+    def near(self, similarity: Value) -> Value:
+        """0: as near as off-topic questions; 1: as near as the help centre's own titles come to other articles."""
+        return self.off_topic.above(similarity) / self.reach
+
+
+def reach_of(spreads: Sequence[float]) -> float:
+    """From the spreads that own titles reach."""
+    if len(spreads) < FEWEST_TITLES:
+        return USUAL_REACH
+    return min(MOST_REACH, max(LEAST_REACH, statistics.median(spreads)))
 
 
 class Baselines(msgspec.Struct, frozen=True):
     pairs: dict[str, Baseline]
+    axes: tuple[tuple[float, ...], ...] = ()
+    """Orthonormal directions in which languages differ, of the multilingual encoder."""
+    recipe: int = RECIPE
 
     @staticmethod
     def key(asked_in: str, spoken: str) -> str:
@@ -66,7 +88,7 @@ class Baselines(msgspec.Struct, frozen=True):
         if (exact := self.pairs.get(self.key(asked_in, spoken))) is not None:
             return exact
         others = [pair for name, pair in self.pairs.items() if name.endswith(f" {spoken}") and name != "en en"]
-        return min(others, key=lambda pair: pair.text.middle, default=None)
+        return min(others, key=lambda pair: pair.off_topic.middle, default=None)
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,8 @@ decide which is asked.
 Embeddings of one help centre share a large common part that says nothing about a question. A part of the mean is taken
 off on both sides ("centring"): the titles' mean off the question, for titles are what questions are about, and the
 passages' mean off the passages. Means are taken over what the visitor may see. The title's own nearness counts besides.
+For a question in the text's own language the directions in which languages differ are taken off too ("axes"), or a
+passage with foreign product names would stand apart from its like.
 
 Where a corpus has several languages, nearness is counted in spreads above what off-topic questions reach in each of
 them: so passages that were compared by different encoders stand in one order.
@@ -23,10 +25,13 @@ from numpy.typing import NDArray
 
 from refdesk.domain.articles import Article, Passage
 from refdesk.ports import ENGLISH, MULTILINGUAL, Embedder, VectorIndex, VectorRow
-from refdesk.retrieval.baselines import Baseline, Baselines, OffTopic, Spread
+from refdesk.retrieval.baselines import Baseline, Baselines, OffTopic, Spread, reach_of
 from refdesk.retrieval.fusion import Scope
 from refdesk.retrieval.search import CorpusSnapshot
-from refdesk.text.terms import primary
+from refdesk.text.terms import content_words, primary
+
+RECIPE = 1
+"""Rises with whatever `vector_rows` makes of an article: vectors of another recipe are built anew."""
 
 CENTRING = 0.65
 """The share of the mean that is taken off, where there are many titles; with few of them less."""
@@ -38,6 +43,10 @@ PACKED = 8
 """Passages that a question gets: the gate looks at the best of them."""
 SAMPLE = 512
 """Vectors that a mean is taken from."""
+TITLES = 80
+"""Of a language that are asked as questions, evenly spread."""
+TITLE_WORDS = 2
+"""Content words of a title that could be a question."""
 TEXT, TITLE = "text", "title"
 
 Audience: TypeAlias = tuple[str, ...]
@@ -67,6 +76,39 @@ class Near(NamedTuple):
 
 NO_SCORES: Vectors = np.empty(0, np.float32)
 NOTHING = Near(np.empty(0, np.int32), NO_SCORES, NO_SCORES, NO_SCORES)
+
+
+class _Asked(NamedTuple):
+    """A question, the language it is in, and the parts, all of one language, that it is asked of."""
+
+    query: str
+    language: str
+    spoken: str
+    parts: Sequence[Part]
+
+    @property
+    def encoder(self) -> str:
+        return ENGLISH if self.language == self.spoken == "en" else MULTILINGUAL
+
+    @property
+    def is_native(self) -> bool:
+        return self.language == self.spoken and self.encoder == MULTILINGUAL
+
+    @property
+    def texts(self) -> list[str]:
+        return [part.collection(TEXT, self.encoder) for part in self.parts]
+
+    @property
+    def titles(self) -> list[str]:
+        return [part.collection(TITLE, self.encoder) for part in self.parts]
+
+
+class _Title(NamedTuple):
+    """Asked as a question of all articles but its own."""
+
+    text: str
+    own: range
+    """Rows of its article."""
 
 
 class _Means(NamedTuple):
@@ -121,6 +163,8 @@ class DensePassages:
         self._vectors, self._embedders, self._baselines = vectors, embedders, baselines
         parts = {part_of(article) for article in snapshot.catalogue.all if article.passages}
         self._means = {(part, name): self._mean(part, name) for part in parts for name in encoders_of(part.language)}
+        self._axes = np.array(baselines.axes if baselines else (), np.float32)
+        self._titles = _titles(snapshot) if baselines is None else {}
 
     def scores(self, query: str, language: str, scope: Scope, limit: int) -> list[tuple[int, float]]:
         """(row, similarity) best first, the `limit` nearest of each language."""
@@ -131,50 +175,55 @@ class DensePassages:
 
     def signals(self, query: str, language: str, scope: Scope, rows: Sequence[int]) -> dict[int, dict[str, float]]:
         """What the gate weighs, for rows of these audiences: `cosine` and `title_cosine` by the encoder that the
-        languages call for, and, where baselines are known, `near` and `title_near`: how many spreads the cosine lies
-        above what off-topic questions reach in this help centre."""
+        languages call for, and, where baselines are known, `near`: 0 for what off-topic questions reach in this help
+        centre, 1 for what its own titles reach."""
         found: dict[int, dict[str, float]] = {}
         for spoken, parts in self._by_language(scope).items():
-            near = self._measured(_encoder_for(language, spoken), parts, query, rows)
+            near = self._measured(_Asked(query, language, spoken, parts), rows)
             baseline = self._baselines.of(language, spoken) if self._baselines else None
-            for row, cosine, title in zip(near.rows.tolist(), near.cosine.tolist(), near.title.tolist(), strict=True):
+            for row, similarity, cosine, title in zip(*(column.tolist() for column in near), strict=True):
                 found[row] = {"cosine": cosine, "title_cosine": title}
                 if baseline:
-                    found[row] |= {"near": baseline.text.above(cosine), "title_near": baseline.title.above(title)}
+                    found[row]["near"] = baseline.near(similarity)
         return found
 
     def measure_baselines(self, bank: OffTopic, audiences: Sequence[Audience]) -> Baselines:
-        """What off-topic questions reach, per language of question and text, and from now on the yardstick of
-        `signals`. 5 to 10 ms for each question and language of text."""
+        """What off-topic questions and the help centre's own titles reach, per language of question and text, and from
+        now on the yardstick of `signals`. 5 to 10 ms for each question and language of text."""
+        axes = _language_axes(self._embedders[MULTILINGUAL], bank)
+        self._axes = np.array(axes, np.float32)
         visible = self._by_language(Scope(audiences, [part.language for part, _ in self._means]))
         measured = {
             Baselines.key(asked_in, spoken): self._baseline(questions, asked_in, spoken, parts)
             for asked_in, questions in bank.items()
             for spoken, parts in visible.items()
         }
-        self._baselines = Baselines(measured)
+        self._baselines = Baselines(measured, axes)
+        self._titles = {}
         return self._baselines
 
     def close(self) -> None:
         self._vectors.close()
 
     def _baseline(self, questions: Sequence[str], asked_in: str, spoken: str, parts: Sequence[Part]) -> Baseline:
-        encoder = _encoder_for(asked_in, spoken)
-        best = []
-        for question in _enough(questions, asked_in, spoken):
-            near = self._measured(encoder, parts, question, self._nearest(encoder, parts, question, PACKED))
-            best.append([float(column.max()) for column in (near.cosine, near.title, near.similarity)])
-        return Baseline(*(Spread.of(column) for column in zip(*best, strict=True)))
+        def best(text: str, own: range = range(0)) -> float:
+            asked = _Asked(text, asked_in, spoken, parts)
+            others = [row for row in self._nearest(asked, PACKED + len(own)) if row not in own]
+            return float(self._measured(asked, others).similarity.max(initial=-1.0))
+
+        off_topic = Spread.of([best(question) for question in _enough(questions, asked_in, spoken)])
+        titles = [title for part in parts for title in self._titles.get(part, ())] if asked_in == spoken else []
+        sample = titles[:: max(1, len(titles) // TITLES)][:TITLES]
+        return Baseline(off_topic, reach_of([off_topic.above(best(*title)) for title in sample]))
 
     def _near(self, query: str, language: str, scope: Scope, limit: int) -> Iterator[Near]:
         visible = self._by_language(scope)
         for spoken, parts in visible.items():
-            encoder = _encoder_for(language, spoken)
-            rows = self._nearest(encoder, parts, query, limit)
-            near = self._measured(encoder, parts, query, rows)
+            asked = _Asked(query, language, spoken, parts)
+            near = self._measured(asked, self._nearest(asked, limit))
             if self._baselines and len(visible) > 1 and (baseline := self._baselines.of(language, spoken)):
                 away = FOREIGN if spoken != language and language in visible else 0.0
-                near = near._replace(similarity=baseline.similarity.above(near.similarity) - away)
+                near = near._replace(similarity=baseline.off_topic.above(near.similarity) - away)
             yield near
 
     def _by_language(self, scope: Scope) -> dict[str, list[Part]]:
@@ -184,31 +233,36 @@ class DensePassages:
                 visible.setdefault(part.language, []).append(part)
         return visible
 
-    def _nearest(self, encoder: str, parts: Sequence[Part], query: str, limit: int) -> list[int]:
-        names = [part.collection(TEXT, encoder) for part in parts]
-        return [row for row, _ in self._vectors.query(names, self._question(encoder, parts, query), limit)]
+    def _nearest(self, asked: _Asked, limit: int) -> list[int]:
+        return [row for row, _ in self._vectors.query(asked.texts, self._question(asked), limit)]
 
-    def _question(self, encoder: str, parts: Sequence[Part], query: str) -> Vectors:
-        share, means = self._visible_means(encoder, parts)
-        return _unit(self._plain(encoder, query) - share * means.titles)
+    def _question(self, asked: _Asked) -> Vectors:
+        share, means = self._visible_means(asked)
+        return self._direction(asked, self._plain(asked) - share * means.titles)
 
-    def _plain(self, encoder: str, query: str) -> Vectors:
-        vector: Vectors = self._embedders[encoder].embed_queries([query])[0]
+    def _plain(self, asked: _Asked) -> Vectors:
+        vector: Vectors = self._embedders[asked.encoder].embed_queries([asked.query])[0]
         return vector
 
-    def _measured(self, encoder: str, parts: Sequence[Part], query: str, rows: Sequence[int]) -> Near:
+    def _direction(self, asked: _Asked, vectors: Vectors) -> Vectors:
+        """Of unit length, for a native question without what languages differ in."""
+        if asked.is_native and len(self._axes):
+            vectors = np.asarray(vectors - (vectors @ self._axes.T) @ self._axes, np.float32)
+        return _unit(vectors)
+
+    def _measured(self, asked: _Asked, rows: Sequence[int]) -> Near:
         """Exactly, from the stored vectors."""
-        found, texts = self._vectors.vectors([part.collection(TEXT, encoder) for part in parts], rows)
+        found, texts = self._vectors.vectors(asked.texts, rows)
         if not len(found):
             return NOTHING
         order = np.argsort(found)
         found, texts = found[order], texts[order]
-        titled, titles = self._vectors.vectors([part.collection(TITLE, encoder) for part in parts], found.tolist())
+        titled, titles = self._vectors.vectors(asked.titles, found.tolist())
         titles = titles[np.argsort(titled)]
-        plain, question = self._plain(encoder, query), self._question(encoder, parts, query)
-        share, means = self._visible_means(encoder, parts)
-        text = _unit(texts - share * means.texts) @ question
-        title = _unit(titles - share * means.titles) @ question
+        plain, question = self._plain(asked), self._question(asked)
+        share, means = self._visible_means(asked)
+        text = self._direction(asked, texts - share * means.texts) @ question
+        title = self._direction(asked, titles - share * means.titles) @ question
         similarity = np.asarray((text + TITLE_WEIGHT * title) / (1 + TITLE_WEIGHT), np.float32)
         return Near(found, similarity, texts @ plain, titles @ plain)
 
@@ -216,22 +270,38 @@ class DensePassages:
         texts, titles = (self._vectors.sample(part.collection(kind, encoder), SAMPLE) for kind in (TEXT, TITLE))
         return _Means(texts.mean(axis=0), titles.mean(axis=0), len(titles))
 
-    def _visible_means(self, encoder: str, parts: Sequence[Part]) -> tuple[float, _Means]:
+    def _visible_means(self, asked: _Asked) -> tuple[float, _Means]:
         """The share of them to take off; means over the parts by their size, as far as the samples tell it."""
-        means = [self._means[part, encoder] for part in parts]
+        means = [self._means[part, asked.encoder] for part in asked.parts]
         sizes = [mean.size for mean in means]
         texts = np.average([mean.texts for mean in means], axis=0, weights=sizes).astype(np.float32)
         titles = np.average([mean.titles for mean in means], axis=0, weights=sizes).astype(np.float32)
         return CENTRING * sum(sizes) / (sum(sizes) + FEW_TITLES), _Means(texts, titles, sum(sizes))
 
 
+def _titles(snapshot: CorpusSnapshot) -> dict[Part, list[_Title]]:
+    """Those that could be questions; evenly spread, a few more of each part than are asked."""
+    found: dict[Part, list[_Title]] = {}
+    for article, first in zip(snapshot.catalogue.all, snapshot.index.first_rows.tolist(), strict=True):
+        title = _Title(_name(article), range(first, first + len(article.passages)))
+        if title.own and len(content_words(title.text, primary(article.language))) >= TITLE_WORDS:
+            found.setdefault(part_of(article), []).append(title)
+    return {part: titles[:: max(1, len(titles) // TITLES)] for part, titles in found.items()}
+
+
+def _language_axes(embedder: Embedder, bank: OffTopic) -> tuple[tuple[float, ...], ...]:
+    """Orthonormal directions that lead from one language's mean to another's; the bank says the same kind of thing in
+    each. As passages, for it is passages that mix languages."""
+    means = [embedder.embed_passages(list(questions)).mean(axis=0) for questions in bank.values()]
+    if len(means) < 2:
+        return ()
+    across = np.stack([mean - means[0] for mean in means[1:]])
+    return tuple(map(tuple, np.linalg.qr(across.T)[0].T.round(5).tolist()))
+
+
 def _enough(questions: Sequence[str], asked_in: str, spoken: str) -> Sequence[str]:
     """All for the pairs that matter, every third for the others: a background thread has to ask them all."""
     return questions if asked_in == spoken else questions[::3]
-
-
-def _encoder_for(asked_in: str, spoken: str) -> str:
-    return ENGLISH if asked_in == spoken == "en" else MULTILINGUAL
 
 
 def _unit(vectors: Vectors) -> Vectors:
