@@ -154,9 +154,26 @@ def test_a_key_is_shown_once_and_can_be_taken_back(server: RefdeskServer, admin:
         assert forged.get("/v1/console/me").status_code == 401
     with server.client(new_key(server, new_account(server))) as other:
         assert other.delete(f"/v1/console/keys/{kid}").status_code == 404, "another's key is not there"
+
+
+def test_no_secret_of_staff_is_stored_or_logged(server: RefdeskServer) -> None:
+    name = new_account(server)
+    secrets = PASSWORD, session_of(server, name), new_key(server, name)
     stored = b"".join(path.read_bytes() for path in server.data.glob("refdesk.db*"))
-    assert key.encode() not in stored
-    assert key not in server.log()
+    assert b"$argon2id$" in stored
+    for secret in secrets:
+        assert secret.encode() not in stored
+        assert secret not in server.log()
+
+
+@pytest.mark.parametrize("name", ["REFDESK_STAFF_KEY", "REFDESK_IDENTITY_SECRET"])
+@pytest.mark.parametrize("secret", ["admin", "123456", "changeme-changeme-changeme-changeme"])
+def test_a_weak_secret_stops_the_start(new_server: Callable[..., RefdeskServer], name: str, secret: str) -> None:
+    server = new_server(**{name: secret})
+    with pytest.raises(AssertionError, match="the server ended with 2"):
+        server.start()
+    assert f"{name}: " in server.log()
+    assert secret not in server.log()
 
 
 # --- foreign pages ---------------------------------------------------------------------------
