@@ -52,7 +52,7 @@ class PostgresDatabase:
         return await self.write(self._beat_and_bury)
 
     def forget_deleted(self) -> None:
-        """Vacuum does it, in its own time; the README says so."""
+        """Vacuum frees the space in its own time; the README says what is left until then."""
 
     async def close(self) -> None:
         if self._beating is not None:
