@@ -16,6 +16,7 @@ from litestar import Litestar
 from litestar.types import ASGIApp
 
 from refdesk.adapters.sql_console import SqlConsole
+from refdesk.adapters.sql_gaps import SqlGaps
 from refdesk.adapters.sql_open import open_database
 from refdesk.adapters.sql_store import SqlStore
 from refdesk.api.background import background
@@ -30,6 +31,7 @@ from refdesk.assistant.runs import TurnRuns
 from refdesk.assistant.turn import Limits
 from refdesk.dense_service import Backend
 from refdesk.errors import ModelFailure, StorageUnavailable
+from refdesk.gaps.service import GapService
 from refdesk.library import Library, Progress
 from refdesk.ports import ChatModel, ModelEvent, ModelRequest
 from refdesk.settings import Settings
@@ -97,6 +99,7 @@ class Parts(msgspec.Struct, kw_only=True):
     clock: SystemClock
     store: SqlStore
     console: SqlConsole
+    gaps: SqlGaps
     library: Library
     model: LateModel | None
     runs: TurnRuns
@@ -116,7 +119,7 @@ async def open_parts(
     await asyncio.to_thread(library.check_folder)
     url = None if database_folder else settings.database_url
     database = await open_database(database_folder or settings.data, url)
-    store, console = SqlStore(database), SqlConsole(database)
+    store, console, gaps = SqlStore(database), SqlConsole(database), SqlGaps(database)
     try:
         await library.open()
         if url:
@@ -131,6 +134,7 @@ async def open_parts(
         clock=SystemClock(),
         store=store,
         console=console,
+        gaps=gaps,
         library=library,
         model=model,
         runs=TurnRuns(),
@@ -178,20 +182,42 @@ def assistant_of(parts: Parts) -> Assistant:
     )
 
 
+def gap_service_of(parts: Parts, assistant: Assistant) -> GapService:
+    """The webhook's client is imported only where there is a webhook."""
+    settings, dense = parts.settings, parts.library.dense
+    webhook = None
+    if settings.gaps_webhook_url:
+        adapter = importlib.import_module("refdesk.adapters.webhook")
+        webhook = adapter.Webhook(settings.gaps_webhook_url, settings.gaps_webhook_secret)
+    return GapService(
+        store=parts.gaps,
+        retriever=parts.library,
+        clock=parts.clock,
+        settings=settings,
+        assistant=assistant,
+        model=parts.model,
+        embedders=lambda: dense.embedders if dense is not None else {},
+        waiting=lambda: dense is not None and dense.state["status"] in ("starting", "building"),
+        webhook=webhook,
+    )
+
+
 def create_app(parts: Parts) -> ASGIApp:
     """The ASGI application over opened parts."""
+    assistant = assistant_of(parts)
     services = Services(
         settings=parts.settings,
         clock=parts.clock,
         store=parts.store,
         retriever=parts.library,
         runs=parts.runs,
-        assistant=assistant_of(parts),
+        assistant=assistant,
         syncing=parts.library,
         limiter=Limiter(parts.clock, enabled=parts.settings.rate_limits),
         console=parts.console,
         passwords=Passwords(),
         logins=Limiter(parts.clock, enabled=True),
+        gaps=gap_service_of(parts, assistant),
     )
 
     @asynccontextmanager

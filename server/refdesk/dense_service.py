@@ -6,7 +6,8 @@ Lexical search serves meanwhile, and for as long as anything here fails. A build
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import blake2b
 from typing import Any, Protocol
 
 import msgspec
@@ -14,8 +15,9 @@ import structlog
 
 from refdesk.errors import DenseUnavailable
 from refdesk.ports import Embedder, VectorIndex, VectorRow
+from refdesk.retrieval.baselines import RECIPE as YARDSTICK
 from refdesk.retrieval.baselines import Baselines, off_topic
-from refdesk.retrieval.dense import DensePassages, vector_rows
+from refdesk.retrieval.dense import RECIPE, DensePassages, vector_rows
 from refdesk.retrieval.search import CorpusSnapshot
 
 log = structlog.get_logger()
@@ -28,15 +30,30 @@ class Backend(Protocol):
     """Encoders and index files, see adapters.dense_backend."""
 
     def embedders(self) -> dict[str, Embedder]: ...
-    def has(self, generation: str) -> bool: ...
-    def open(self, generation: str) -> VectorIndex: ...
-    async def build(self, generation: str, rows: Iterable[VectorRow], progress: Callable[[int, int], None]) -> None: ...
-    def discard(self, generation: str) -> None: ...
-    def note(self, generation: str) -> bytes | None:
-        """What was kept with a generation's vectors."""
+    def has(self, name: str) -> bool: ...
+    def open(self, name: str) -> VectorIndex: ...
+    async def build(self, name: str, rows: Iterable[VectorRow], progress: Callable[[int, int], None]) -> None: ...
+    def discard(self, name: str) -> None: ...
+    def note(self, name: str) -> bytes | None:
+        """What was kept with vectors."""
 
-    def keep_note(self, generation: str, note: bytes) -> None: ...
+    def keep_note(self, name: str, note: bytes) -> None: ...
     def sweep(self, keep: str) -> None: ...
+
+
+def vectors_name(generation: str, embedders: Mapping[str, Embedder]) -> str:
+    """Of a generation's vectors: those of another recipe or another model are never opened, and swept."""
+    made_of = "\0".join([str(RECIPE), *(f"{name} {embedders[name].model_id}" for name in sorted(embedders))])
+    return f"{generation}-{blake2b(made_of.encode(), digest_size=4).hexdigest()}"
+
+
+def kept_baselines(note: bytes | None) -> Baselines | None:
+    """None: they are to be measured, since there are none or none of today's recipe."""
+    try:
+        kept = msgspec.json.decode(note or b"", type=Baselines)
+    except msgspec.MsgspecError:
+        return None
+    return kept if kept.recipe == YARDSTICK else None
 
 
 class DenseService:
@@ -54,6 +71,11 @@ class DenseService:
         if self._task is None:
             self._wanted.set()
             self._task = asyncio.create_task(self._run(), name="dense retrieval")
+
+    @property
+    def embedders(self) -> dict[str, Embedder]:
+        """Empty until they are loaded."""
+        return self._embedders
 
     def refresh(self) -> None:
         """The generation has changed; the one before goes on serving whoever began with it."""
@@ -85,36 +107,37 @@ class DenseService:
             self.state = {"status": "ready"}
             return
         backend = await self._loaded()
-        name = snapshot.generation
+        name = vectors_name(snapshot.generation, self._embedders)
         if backend.has(name):
             try:
-                snapshot.dense = await asyncio.to_thread(self._opened, backend, snapshot)
+                snapshot.dense = await asyncio.to_thread(self._opened, backend, name, snapshot)
             except Exception as failure:  # damaged, or made by another version of this program
                 log.warning("vectors are built anew", generation=name, reason=str(failure)[:300])
                 backend.discard(name)
         if snapshot.dense is None:
             await backend.build(name, vector_rows(snapshot), self._progress)
-            snapshot.dense = await asyncio.to_thread(self._opened, backend, snapshot)
+            snapshot.dense = await asyncio.to_thread(self._opened, backend, name, snapshot)
         self.state = {"status": "ready"}
         log.info("dense retrieval serves", generation=name)
         backend.sweep(keep=name)
 
-    def _opened(self, backend: Backend, snapshot: CorpusSnapshot) -> DensePassages:
+    def _opened(self, backend: Backend, name: str, snapshot: CorpusSnapshot) -> DensePassages:
         """With the yardstick of the gate, measured once for a generation: 5 to 10 ms for each off-topic question."""
-        vectors = backend.open(snapshot.generation)
+        vectors = backend.open(name)
         try:
-            return self._calibrated(backend, vectors, snapshot)
+            return self._calibrated(backend, name, vectors, snapshot)
         except BaseException:
             vectors.close()
             raise
 
-    def _calibrated(self, backend: Backend, vectors: VectorIndex, snapshot: CorpusSnapshot) -> DensePassages:
-        kept = backend.note(snapshot.generation)
-        baselines = msgspec.json.decode(kept, type=Baselines) if kept else None
+    def _calibrated(
+        self, backend: Backend, name: str, vectors: VectorIndex, snapshot: CorpusSnapshot
+    ) -> DensePassages:
+        baselines = kept_baselines(backend.note(name))
         dense = DensePassages(vectors, self._embedders, snapshot, baselines)
         if baselines is None:
             measured = dense.measure_baselines(off_topic(), sorted(snapshot.catalogue.audiences))
-            backend.keep_note(snapshot.generation, msgspec.json.encode(measured))
+            backend.keep_note(name, msgspec.json.encode(measured))
         return dense
 
     async def _loaded(self) -> Backend:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from refdesk.domain.console import Note
 from refdesk.domain.gap_queue import (
     Answer,
     ArticleCount,
@@ -16,7 +17,6 @@ from refdesk.domain.gap_queue import (
     GapPage,
     GapRow,
     Happened,
-    Note,
     OutboxItem,
     Pile,
     Regrouping,
@@ -63,8 +63,8 @@ class GapStore(Protocol):
     async def set_answer(self, gap_id: str, answer: Answer | None, *, close: bool, at: str) -> bool:
         """An article that answers it today. `close`: and so it is done."""
 
-    async def add_events(self, bodies: Sequence[tuple[str, str]], *, at: str) -> None:
-        """Ids and bodies for the webhook; an id that is there already is not added again."""
+    async def add_event(self, happened: Happened) -> None:
+        """For the webhook; one that is there already is not added again."""
 
     async def due_events(self, *, now: str, limit: int) -> list[OutboxItem]: ...
     async def event_tried(self, seq: int, *, delivered_at: str | None, due_at: str | None) -> None:
@@ -72,3 +72,8 @@ class GapStore(Protocol):
 
     async def article_counts(self, *, since: str, until: str) -> list[ArticleCount]:
         """Days both included, in order."""
+
+    async def checked(self) -> str:
+        """What `set_checked` was told last: with which articles gaps were checked; "" at first."""
+
+    async def set_checked(self, state: str) -> None: ...

@@ -41,6 +41,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """PostgreSQL; empty: SQLite in the data folder."""
     redact: bool
     retention_days: int
+    gaps_k: int
+    """Visitors who must have asked a question before its text is shown in the docs-gap queue."""
+    gaps_close: bool
+    gaps_model: bool
+    gaps_webhook_url: str
+    gaps_webhook_secret: str
     dense: bool
     encoders: Path
     """Where the converted encoders are kept; `encoders` in the data folder unless set."""
@@ -145,6 +151,12 @@ def parse_days(name: str, value: str) -> int:
     return int(value)
 
 
+def parse_visitors(name: str, value: str) -> int:
+    if not value.isascii() or not value.isdigit() or not 1 <= int(value) <= 1000:
+        raise SettingError(name, f"{value!r} is not allowed; allowed: a number of visitors from 1 to 1000")
+    return int(value)
+
+
 def parse_database_url(name: str, value: str) -> str:
     """The value holds a password, so no message repeats it."""
     if not value:
@@ -167,6 +179,13 @@ def parse_url(name: str, value: str) -> str:
     if origin_of(value) is None or any(urlsplit(value)[3:]):
         raise SettingError(name, f"{value!r} is no http(s) address; allowed: https://host[:port][/path]")
     return value.rstrip("/")
+
+
+def parse_webhook_url(name: str, value: str) -> str:
+    """The address may hold a token, so no message repeats it."""
+    if value and (origin_of(value) is None or urlsplit(value).fragment or not value.isprintable() or " " in value):
+        raise SettingError(name, "allowed: https://host[:port]/path")
+    return value
 
 
 def parse_public_url(name: str, value: str) -> str:
@@ -290,6 +309,38 @@ SETTINGS: tuple[Setting, ...] = (
         parse_days,
         "days after which conversations are deleted (counts per day stay)",
     ),
+    Setting(
+        "REFDESK_GAPS_K",
+        "gaps_k",
+        "1",
+        parse_visitors,
+        "visitors who must ask a question before the gap queue shows it",
+    ),
+    Setting(
+        "REFDESK_GAPS_CLOSE", "gaps_close", "off", parse_switch, "on or off: close a gap once an article answers it"
+    ),
+    Setting(
+        "REFDESK_GAPS_MODEL",
+        "gaps_model",
+        "off",
+        parse_switch,
+        "on or off: let the model check after a sync whether gaps are answered, which costs",
+    ),
+    Setting(
+        "REFDESK_GAPS_WEBHOOK_URL",
+        "gaps_webhook_url",
+        "",
+        parse_webhook_url,
+        "address that is told of new and reopened gaps and of thumbs down, https://host/path",
+    ),
+    Setting(
+        "REFDESK_GAPS_WEBHOOK_SECRET",
+        "gaps_webhook_secret",
+        "",
+        parse_staff_key,
+        "secret that signs what the webhook is told",
+        secret=True,
+    ),
     Setting("REFDESK_DENSE", "dense", "on", parse_switch, "on or off: search by meaning besides words"),
     Setting("REFDESK_ENCODERS", "encoders", "", parse_encoders, "folder that servers share converted encoders in"),
     Setting(
@@ -321,6 +372,8 @@ def load(environ: Mapping[str, str], flags: Mapping[str, str | None] | None = No
         flag = (flags or {}).get(setting.field)
         text = flag if flag is not None else environ.get(setting.env) or setting.default
         values[setting.field] = setting.parse(setting.env, text.strip())
+    if values["gaps_webhook_url"] and not values["gaps_webhook_secret"]:
+        raise SettingError("REFDESK_GAPS_WEBHOOK_SECRET", "is missing: what REFDESK_GAPS_WEBHOOK_URL is told is signed")
     values["encoders"] = values["encoders"] or values["data"] / "encoders"
     return Settings(**values)
 

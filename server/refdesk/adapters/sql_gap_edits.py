@@ -107,7 +107,7 @@ def set_answer(connection: Connection, gap_id: str, answer: Answer | None, close
         if before.answered_by is None or msgspec.json.decode(before.answered_by)["article_id"] != answer.article_id:
             note_event(connection, real, "answered", at=at, detail=detail)
         if close:
-            values |= {"status": "done", "closed_at": at, "article": answer.article_id}
+            values |= {"status": "done", "closed_at": at, "article": answer.article_id, "held": True}
             note_event(connection, real, "status", at=at, detail={"from": before.status, "to": "done"})
     connection.execute(update(gaps).where(gaps.c.id == real).values(values))
     return True

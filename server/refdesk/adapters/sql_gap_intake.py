@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select, text, update
 
+from refdesk.adapters import sql_outbox
 from refdesk.adapters.sql_tables import (
     SafeText,
     article_days,
@@ -32,7 +33,7 @@ from refdesk.domain.gap_queue import (
 )
 from refdesk.domain.gaps import common_cause
 
-VERSION = "gaps_version"
+VERSION, CHECKED = "gaps_version", "gaps_checked"
 TOGETHER = 400
 """Ids in one statement: a database takes only so many parameters."""
 
@@ -48,6 +49,9 @@ BUMP = text(
     "INSERT INTO marks (name, value) VALUES ('gaps_version', '1')"
     " ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(marks.value AS INTEGER) + 1 AS TEXT)"
 )
+SET_CHECKED = text(
+    "INSERT INTO marks (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
 
 
 def bump(connection: Connection) -> None:
@@ -58,6 +62,14 @@ def bump(connection: Connection) -> None:
 def version(connection: Connection, *, hold: bool = False) -> int:
     found = select(marks.c.value).where(marks.c.name == VERSION)
     return int(connection.execute(found.with_for_update() if hold else found).scalar() or 0)
+
+
+def checked(connection: Connection) -> str:
+    return connection.execute(select(marks.c.value).where(marks.c.name == CHECKED)).scalar() or ""
+
+
+def set_checked(connection: Connection, state: str) -> None:
+    connection.execute(SET_CHECKED, {"name": CHECKED, "value": state})
 
 
 def pieces(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
@@ -133,13 +145,11 @@ def piled(connection: Connection, known: Mapping[str, Any]) -> list[PiledWording
     pins = {row.wording: row.gap_id for row in connection.execute(select(gap_pins))}
     found: list[PiledWording] = []
     for some in pieces(list(known)):
-        gap_of = dict(
-            connection.execute(
-                select(gap_questions.c.wording, func.max(gap_questions.c.gap_id))
-                .where(gap_questions.c.wording.in_(some))
-                .group_by(gap_questions.c.wording)
-            ).tuples()
+        chosen = select(gap_questions.c.wording, func.max(gap_questions.c.gap_id)).where(
+            gap_questions.c.wording.in_(some)
         )
+        rows = connection.execute(chosen.group_by(gap_questions.c.wording)).all()
+        gap_of: dict[str, str | None] = {row[0]: row[1] for row in rows}
         held = set(
             connection.execute(select(gaps.c.id).where(gaps.c.id.in_(set(gap_of.values())), gaps.c.held)).scalars()
         )
@@ -180,7 +190,11 @@ def regroup(connection: Connection, regrouping: Regrouping) -> list[Happened] | 
     settle_causes(connection, touched)
     tidy(connection)
     again = reopen(connection, [row for row in status.values() if row.status == "done"], at)
-    return [Happened("gap.new", gap_id) for gap_id in new] + [Happened("gap.reopened", gap_id) for gap_id in again]
+    happened = [Happened("gap.new", gap_id, at) for gap_id in new]
+    happened += [Happened("gap.reopened", gap_id, at) for gap_id in again]
+    for event in happened if regrouping.announce else ():
+        sql_outbox.add(connection, event)
+    return happened
 
 
 def move(connection: Connection, wanted: Mapping[str, str]) -> dict[str, str]:

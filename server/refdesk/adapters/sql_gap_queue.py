@@ -11,6 +11,7 @@ import msgspec
 from sqlalchemy import Connection, Row, Select, and_, func, or_, select
 
 from refdesk.adapters.sql_tables import conversations, gap_history, gap_notes, gap_questions, gaps, turns
+from refdesk.domain.console import Note
 from refdesk.domain.gap_queue import (
     OFF_TOPIC,
     WAITING,
@@ -21,7 +22,6 @@ from refdesk.domain.gap_queue import (
     GapFilter,
     GapPage,
     GapRow,
-    Note,
 )
 from refdesk.errors import RequestError
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from refdesk.adapters import sql_gap_edits, sql_gap_intake, sql_gap_queue, sql_outbox
 from refdesk.adapters.sql_database import Database
+from refdesk.domain.console import Note
 from refdesk.domain.gap_queue import (
     Answer,
     ArticleCount,
@@ -18,7 +19,6 @@ from refdesk.domain.gap_queue import (
     GapPage,
     GapRow,
     Happened,
-    Note,
     OutboxItem,
     Pile,
     Regrouping,
@@ -76,8 +76,8 @@ class SqlGaps:
         job = partial(sql_gap_edits.set_answer, gap_id=gap_id, answer=answer, close=close, at=at)
         return await self.database.write(job)
 
-    async def add_events(self, bodies: Sequence[tuple[str, str]], *, at: str) -> None:
-        await self.database.write(partial(sql_outbox.add, bodies=bodies, at=at))
+    async def add_event(self, happened: Happened) -> None:
+        await self.database.write(partial(sql_outbox.add, happened=happened))
 
     async def due_events(self, *, now: str, limit: int) -> list[OutboxItem]:
         return await self.database.read(partial(sql_outbox.due, now=now, limit=limit))
@@ -87,3 +87,9 @@ class SqlGaps:
 
     async def article_counts(self, *, since: str, until: str) -> list[ArticleCount]:
         return await self.database.read(partial(sql_gap_intake.article_counts, since=since, until=until))
+
+    async def checked(self) -> str:
+        return await self.database.read(sql_gap_intake.checked)
+
+    async def set_checked(self, state: str) -> None:
+        await self.database.write(partial(sql_gap_intake.set_checked, state=state))

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+import msgspec
 from sqlalchemy import Connection, bindparam, select, text, update
 
 from refdesk.adapters.sql_tables import SafeText, UtcText, outbox
-from refdesk.domain.gap_queue import OutboxItem
+from refdesk.domain.gap_queue import Happened, OutboxItem
 
 ADD = text(
     "INSERT INTO outbox (id, created_at, body, due_at) VALUES (:id, :at, :body, :at) ON CONFLICT (id) DO NOTHING"
 ).bindparams(bindparam("at", type_=UtcText), bindparam("body", type_=SafeText))
 
 
-def add(connection: Connection, bodies: Sequence[tuple[str, str]], at: str) -> None:
-    if bodies:
-        connection.execute(ADD, [{"id": name, "body": body, "at": at} for name, body in bodies])
+def add(connection: Connection, happened: Happened) -> None:
+    body = msgspec.json.encode(happened).decode()
+    connection.execute(ADD, {"id": happened.id, "body": body, "at": happened.at})
 
 
 def due(connection: Connection, now: str, limit: int) -> list[OutboxItem]:
     waiting = select(outbox).where(outbox.c.due_at <= now, outbox.c.delivered_at.is_(None))
     rows = connection.execute(waiting.order_by(outbox.c.seq).limit(limit))
-    return [OutboxItem(seq=row.seq, id=row.id, body=row.body, tries=row.tries) for row in rows]
+    return [OutboxItem(row.seq, msgspec.json.decode(row.body, type=Happened), row.tries) for row in rows]
 
 
 def tried(connection: Connection, seq: int, delivered_at: str | None, due_at: str | None) -> None:

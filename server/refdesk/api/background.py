@@ -24,7 +24,7 @@ FIRST_AFTER_S = 2.0
 
 @asynccontextmanager
 async def background(services: Services) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(for_ever(job, services)) for job in (watch_stops, retain_daily)]
+    tasks = [asyncio.create_task(for_ever(job, services)) for job in (watch_stops, retain_daily, tend_gaps)]
     try:
         yield
     finally:
@@ -57,6 +57,10 @@ async def watch_stops(services: Services) -> None:
                 run = services.runs.get(turn_id)
                 if run is not None:
                     services.runs.stop(run)
+
+
+async def tend_gaps(services: Services) -> None:
+    await services.gaps.run()
 
 
 async def retain_daily(services: Services) -> None:

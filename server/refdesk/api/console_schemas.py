@@ -10,6 +10,7 @@ from refdesk.api.schemas import MAX_QUESTION, NO_NUL, Request, text_rule
 from refdesk.domain.console import AuditEntry, LogEntry, StaffKey, StaffRole, Verdict
 
 MAX_NOTE = 4_000
+MAX_GAP_FIELD, MOST_AT_ONCE = 64, 200
 MAX_TAG = 40
 MAX_LABEL = 100
 
@@ -171,5 +172,12 @@ TEXTS: dict[str, dict[str, dict[str, Any]]] = {
     "VerdictRequest": {"note": {"pattern": NO_NUL}},
     "KeyRequest": {"label": text_rule(MAX_LABEL)},
     "PreviewRequest": {"question": text_rule(MAX_QUESTION)},
+    "GapChangeRequest": {
+        "note": text_rule(MAX_NOTE),
+        "assignee": text_rule(MAX_GAP_FIELD),
+        "article": text_rule(MAX_GAP_FIELD),
+    },
+    "MergeRequest": {"gaps": {"minItems": 1, "maxItems": MOST_AT_ONCE}},
+    "SplitRequest": {"turns": {"minItems": 1, "maxItems": MOST_AT_ONCE}},
 }
 """As in `schemas`."""

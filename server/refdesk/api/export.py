@@ -11,6 +11,7 @@ from litestar.di import NamedDependency
 from litestar.params import QueryParameter
 from litestar.response import Stream
 
+from refdesk.api import gap_export
 from refdesk.api.contract import STAFF_ONLY
 from refdesk.api.log import FILTER, NDJSON, attachment, logged_turns
 from refdesk.api.problems import problems
@@ -25,7 +26,7 @@ COLUMNS = (
     "cited", "shown", "rating", "comment", "verdict", "model", "input_tokens", "output_tokens", "total_ms",
 )  # fmt: skip
 
-What = Annotated[Literal["conversations"], QueryParameter(required=False)]
+What = Annotated[Literal["conversations", "gaps"], QueryParameter(required=False)]
 
 
 def row_of(logged: LoggedTurn) -> dict[str, Any]:
@@ -97,8 +98,11 @@ async def json_lines(services: Services, wanted: LogFilter) -> AsyncIterator[byt
 async def export_csv(
     request: Request[Any, Any, Any], wanted: NamedDependency[LogFilter], what: What = "conversations"
 ) -> Stream:
-    """One row a turn, oldest first; opens by a double click, and no cell is run as a formula."""
+    """One row a turn, oldest first, or one a gap; opens by a double click, and no cell is run as a formula. The filter
+    is for turns; of gaps it is all."""
     services = await begun(request, wanted, what, "csv")
+    if what == "gaps":
+        return attachment(gap_export.csv_lines(services), "gaps.csv", "text/csv")
     return attachment(csv_lines(services, wanted), "conversations.csv", "text/csv")
 
 
@@ -113,8 +117,10 @@ async def export_csv(
 async def export_jsonl(
     request: Request[Any, Any, Any], wanted: NamedDependency[LogFilter], what: What = "conversations"
 ) -> Stream:
-    """One turn a line, oldest first."""
+    """One turn a line, oldest first, or one gap; the filter is for turns."""
     services = await begun(request, wanted, what, "jsonl")
+    if what == "gaps":
+        return attachment(gap_export.json_lines(services), "gaps.jsonl", NDJSON)
     return attachment(json_lines(services, wanted), "conversations.jsonl", NDJSON)
 
 

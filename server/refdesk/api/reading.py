@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 from litestar import Request, delete, get, put
@@ -24,11 +25,13 @@ from refdesk.api.schemas import (
     may_be_id,
     storable,
 )
-from refdesk.api.services import services_of
+from refdesk.api.services import Services, services_of
+from refdesk.api.times import timestamp
 from refdesk.assistant.withholding import visible_turn
 from refdesk.domain.articles import ANONYMOUS, STAFF, Article, Roles
 from refdesk.domain.conversation import Feedback, Turn
-from refdesk.errors import RequestError
+from refdesk.domain.gap_queue import Happened
+from refdesk.errors import RequestError, StorageUnavailable
 from refdesk.ports import Hit, SearchResult, Snapshot
 from refdesk.text.redaction import redact
 
@@ -86,7 +89,16 @@ async def feedback(
     known = may_be_id(turn_id)
     if not known or not await services_of(request).store.set_feedback(turn_id, visitor.id, given):
         raise no_turn()
+    if given.rating == "down":
+        await tell_of_thumbs_down(services_of(request), turn_id)
     return given
+
+
+async def tell_of_thumbs_down(services: Services, turn_id: str) -> None:
+    """The webhook, where there is one; the visitor's feedback counts whether it can be told or not."""
+    if services.gaps.tells:
+        with suppress(StorageUnavailable):
+            await services.gaps.store.add_event(Happened("feedback.down", turn_id, timestamp(services.clock.now())))
 
 
 async def roles_of_request(request: Request[Any, Any, Any]) -> Roles:

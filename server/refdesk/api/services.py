@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -12,6 +13,8 @@ from refdesk.api.passwords import Passwords
 from refdesk.assistant.asking import Assistant
 from refdesk.assistant.runs import TurnRuns
 from refdesk.domain.articles import Article, Roles
+from refdesk.domain.gap_view import GapView
+from refdesk.gap_ports import GapStore
 from refdesk.ports import Clock, ConsoleStore, ConversationStore, Retriever
 from refdesk.settings import Settings
 
@@ -33,6 +36,28 @@ class Syncing(Protocol):
         """The body as sanitised HTML; links to articles the roles may not read are plain text."""
 
 
+class GapDesk(Protocol):
+    """The docs-gap queue as the console drives it; what turns do to it happens in the background."""
+
+    @property
+    def store(self) -> GapStore: ...
+    @property
+    def tells(self) -> bool:
+        """Whether a webhook is told of what happens."""
+
+    def wake(self) -> None:
+        """Something was done to gaps."""
+
+    async def recheck(self, gap_ids: Sequence[str]) -> int:
+        """Looks whether today's articles answer them. Returns how many they do."""
+
+    async def draft(self, view: GapView, *, with_model: bool) -> tuple[str, bool, str | None]:
+        """Markdown, whether the model had part in it, and why not."""
+
+    async def run(self) -> None:
+        """For ever: looks at turns, groups, checks, tells."""
+
+
 class Services(msgspec.Struct, kw_only=True):
     settings: Settings
     clock: Clock
@@ -46,6 +71,7 @@ class Services(msgspec.Struct, kw_only=True):
     passwords: Passwords
     logins: Limiter
     """Failed sign-ins of staff; on even where the other limits are off."""
+    gaps: GapDesk
 
 
 def services_of(request: Request[Any, Any, Any]) -> Services:

@@ -13,7 +13,7 @@ What people put together or took apart stands above all of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import msgspec
@@ -42,8 +42,6 @@ SAME_COMPANY, ENOUGH = 0.7, 2.0
 EXCHANGEABLE, ONE_SIDED = 0.05, 0.1
 """Cosine by which counterparts may be nearer to their own questions than to the other's; and a counterpart to its own
 question than to one that has none."""
-
-Pair = tuple[int, int]
 
 
 class Vectors(msgspec.Struct, frozen=True):
@@ -81,20 +79,13 @@ def middles(vectors: Matrix, units: Sequence[Sequence[int]]) -> Matrix:
 
 
 def grouped(
-    wordings: Sequence[Wording],
-    encoded: Encoded | None,
-    *,
-    together: Sequence[Sequence[int]] = (),
-    apart: Collection[Pair] = (),
+    wordings: Sequence[Wording], encoded: Encoded | None, owners: Sequence[str | None] | None = None
 ) -> list[int]:
     """For each wording the number of its group, which is its first wording's. `encoded` None: by words only.
 
-    `together`: rows that are one group whatever they look like. `apart`: pairs that never are."""
-    piles = Piles(len(wordings), apart)
-    for rows in together:
-        for row in rows[1:]:
-            piles.join(rows[0], row)
-    alike = Piles(len(wordings), apart)
+    `owners`: wordings of one owner are one group whatever they look like, and those of two never are."""
+    piles = Piles(len(wordings), owners)
+    alike = Piles(len(wordings))
     for one, other in misspelt_pairs(wordings):
         alike.join_if_free(one, other)
     if encoded is not None:

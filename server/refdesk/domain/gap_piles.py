@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,16 @@ NEVER = -1e6
 
 
 class Piles:
-    def __init__(self, rows: int, apart: Collection[tuple[int, int]] = ()) -> None:
+    def __init__(self, rows: int, owners: Sequence[str | None] | None = None) -> None:
+        """Rows of one owner are one pile from the beginning, and rows of two owners never are."""
         self._pile = list(range(rows))
         self._members = {row: [row] for row in range(rows)}
-        self._apart: dict[int, set[int]] = {}
-        for one, other in apart:
-            self._apart.setdefault(one, set()).add(other)
-            self._apart.setdefault(other, set()).add(one)
+        self._owner: dict[int, str] = {}
+        first: dict[str, int] = {}
+        for row, owner in enumerate(owners or ()):
+            if owner is not None:
+                self._owner[row] = owner
+                self.join(first.setdefault(owner, row), row)
 
     def number(self, row: int) -> int:
         return self._pile[row]
@@ -35,9 +38,12 @@ class Piles:
         first = {pile: min(members) for pile, members in self._members.items()}
         return [first[pile] for pile in self._pile]
 
+    def owner(self, row: int) -> str | None:
+        return self._owner.get(self._pile[row])
+
     def may_join(self, one: int, other: int) -> bool:
-        yours = set(self.members(other))
-        return not any(self._apart.get(row, _NOBODY) & yours for row in self.members(one))
+        owners = {self.owner(one), self.owner(other)} - {None}
+        return len(owners) < 2
 
     def join(self, one: int, other: int) -> None:
         into, gone = self._pile[one], self._pile[other]
@@ -48,13 +54,12 @@ class Piles:
         for row in self._members[gone]:
             self._pile[row] = into
         self._members[into] += self._members.pop(gone)
+        if gone in self._owner:
+            self._owner[into] = self._owner[gone]
 
     def join_if_free(self, one: int, other: int) -> None:
         if self._pile[one] != self._pile[other] and self.may_join(one, other):
             self.join(one, other)
-
-
-_NOBODY: set[int] = set()
 
 
 def merge_by_average(piles: Piles, rows: Sequence[int], scores: NDArray[np.float32], least: float) -> None:

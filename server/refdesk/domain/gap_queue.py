@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -107,12 +108,6 @@ class Answer(msgspec.Struct, frozen=True):
     by: Literal["search", "model"]
 
 
-class Note(msgspec.Struct, frozen=True):
-    author: str
-    created_at: str
-    text: str
-
-
 class GapEvent(msgspec.Struct, frozen=True):
     """`what`: created, status, assignee, article, cause, note, merged, split, reopened, answered, regrouped."""
 
@@ -185,18 +180,26 @@ class Regrouping(msgspec.Struct, frozen=True):
     gaps: Mapping[str, str]
     """By wording."""
     at: str
+    announce: bool = False
+    """Whether the webhook is told what is new and what is open again."""
 
 
 class Happened(msgspec.Struct, frozen=True):
-    """For the webhook."""
+    """For the webhook; ids only, the rest is looked up when it is told."""
 
     event: Literal["gap.new", "gap.reopened", "feedback.down"]
     target: str
     """The gap or the turn."""
+    at: str
+
+    @property
+    def id(self) -> str:
+        """One for each time that something happened: telling it twice is telling it once."""
+        once = self.target if self.event == "feedback.down" else f"{self.target} {self.at}"
+        return "e_" + blake2b(f"{self.event} {once}".encode(), digest_size=12).hexdigest()
 
 
 class OutboxItem(msgspec.Struct, frozen=True):
     seq: int
-    id: str
-    body: str
+    happened: Happened
     tries: int
