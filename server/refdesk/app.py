@@ -24,6 +24,7 @@ from refdesk.api.browsers import BrowserGate
 from refdesk.api.limits import Limiter
 from refdesk.api.passwords import Passwords
 from refdesk.api.problems import JsonRequest, handle
+from refdesk.api.queries import refuse_repeated
 from refdesk.api.routes import HANDLERS
 from refdesk.api.services import Services
 from refdesk.assistant.asking import Assistant
@@ -238,6 +239,7 @@ def litestar_app(*lifespan: Any) -> Litestar:
         route_handlers=HANDLERS,
         lifespan=list(lifespan),
         exception_handlers={Exception: handle},
+        before_request=refuse_repeated,
         request_class=JsonRequest,
         openapi_config=None,
         request_max_body_size=MAX_BODY,

@@ -221,7 +221,8 @@ def test_an_address_of_broken_bytes_finds_nothing(visitor: httpx2.Client, form: 
     [("/v1/search", "q"), ("/v1/search?q=", "q"), ("/v1/search?q=%20", "q"), (f"/v1/search?q={'a' * 501}", "q"),
      ("/v1/search?q=a%00b", "q"), ("/v1/articles?cursor=x", "cursor"), ("/v1/articles?cursor=-1", "cursor"),
      (f"/v1/articles?cursor={'9' * 5000}", "cursor"), (f"/v1/articles?category={'a' * 201}", "category"),
-     (f"/v1/articles?language={'a' * 36}", "language")],
+     (f"/v1/articles?language={'a' * 36}", "language"), ("/v1/search?q=a&q=b", "q"),
+     ("/v1/articles?cursor=&cursor=1", "cursor"), ("/v1/articles?%63ursor=1&a=1&cursor=1", "cursor")],
 )  # fmt: skip
 def test_a_query_parameter_that_is_wrong_is_named(visitor: httpx2.Client, path: str, field: str) -> None:
     problem(visitor.get(path), 400, None, field)
