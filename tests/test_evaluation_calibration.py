@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 
+import msgspec
 import pytest
 
 from evaluation_parts import BASKET, asked, orchard, silent, write
 from refdesk.cli import main
-from refdesk.domain.gate import LEXICAL_THRESHOLD
+from refdesk.domain.gate import THRESHOLD, OwnThreshold, comparable, in_force
 from refdesk.errors import SettingError
 from refdesk.evaluation.calibration import best_threshold, plot, trade, trades
 from refdesk.evaluation.commands import run_calibrate, table
-from refdesk.evaluation.measuring import measure
+from refdesk.evaluation.measuring import measure, measured
 from refdesk.evaluation.own_questions import masked_copy, off_topic_questions, own_questions
+from refdesk.evaluation.questions import Question
 from refdesk.library import Library
 from refdesk.settings import load
 from refdesk.terminal import Terminal
-from refdesk.threshold import FILE, OwnThreshold, keep_threshold, own_threshold
+from refdesk.threshold import FILE, keep_threshold, own_threshold
 
 RIGHT = [asked("a", "a", score=score / 100) for score in range(1, 101)]
 WRONG = [asked(tag="far" if number % 2 else "near", score=number / 10) for number in range(10)]
@@ -104,8 +107,11 @@ async def test_off_topic_questions_are_in_the_languages_of_the_corpus(tmp_path):
 # --- the threshold that is kept ---
 
 
+PRUNING = Question("When are old apple trees in the orchard pruned?")
+
+
 def kept(threshold: float) -> OwnThreshold:
-    return OwnThreshold(threshold, "2026-01-01T00:00:00Z", "questions.jsonl", 0.97)
+    return OwnThreshold(threshold, "2026-01-01T00:00:00Z", "q.jsonl", 0.97, by_words=True)
 
 
 def test_a_threshold_is_kept_and_forgotten(tmp_path):
@@ -126,12 +132,61 @@ def test_a_file_that_makes_no_sense_leaves_the_built_in_one(tmp_path, content):
     assert own_threshold(tmp_path) is None
 
 
-async def test_readiness_shows_the_threshold_and_the_owner_s_choice(tmp_path):
-    library = Library(write(tmp_path / "corpus"), tmp_path / "data")
+async def test_the_running_server_takes_the_owner_s_threshold_at_a_sync_and_keeps_it_over_a_restart(tmp_path):
+    """The corpus did not change: the same generation gets another threshold."""
+    corpus, data = write(tmp_path / "corpus"), tmp_path / "data"
+    running = Library(corpus, data)
+    await running.open()
+    generation = running.current().generation
+    assert running.readiness()["gate"] == {"threshold": THRESHOLD, "evidence": "words", "own": None}
+    assert (await measured(PRUNING, running.current())).passes
+    keep_threshold(data, kept(0.999))
+    await running.sync()
+    restarted = Library(corpus, data)
+    await restarted.open()
+    for library in (running, restarted):
+        gate = library.readiness()["gate"]
+        assert (gate["threshold"], gate["own"]["threshold"], gate["own"]["questions"]) == (0.999, 0.999, "q.jsonl")
+        assert library.current().generation == generation
+        assert (await measured(PRUNING, library.current())).reason == "low_coverage"
+    keep_threshold(data, None)
+    await running.sync()
+    assert running.readiness()["gate"]["own"] is None
+    assert (await measured(PRUNING, running.current())).passes
+
+
+async def test_a_new_generation_has_the_owner_s_threshold_too(tmp_path):
+    corpus, data = write(tmp_path / "corpus"), tmp_path / "data"
+    library = Library(corpus, data)
     await library.open()
-    assert library.readiness()["gate"] == {"threshold": LEXICAL_THRESHOLD, "own": None}
-    keep_threshold(tmp_path / "data", kept(0.6))
-    assert library.readiness()["gate"]["own"]["threshold"] == 0.6
+    keep_threshold(data, kept(0.7))
+    write(corpus, {"quinces.md": "---\ntitle: Quinces\n---\n\nQuinces make jelly.\n"})
+    await library.sync()
+    assert library.current().threshold == 0.7
+
+
+async def test_an_evaluation_measures_the_gate_that_visitors_meet(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("REFDESK_DENSE", "off")
+    monkeypatch.setenv("REFDESK_DATA", str(tmp_path / "data"))
+    file = tmp_path / "q.jsonl"
+    file.write_text(json.dumps({"question": PRUNING.text, "articles": ["apples"]}), "utf-8")
+    arguments = ["eval", str(file), "--corpus", str(write(tmp_path / "corpus")), "--json"]
+    for threshold, answered in ((0.1, 1.0), (0.999, 0.0)):
+        keep_threshold(tmp_path / "data", kept(threshold))
+        assert await asyncio.to_thread(main, arguments) == 0
+        assert json.loads(capsys.readouterr().out)["answered"] == answered
+
+
+def test_a_threshold_chosen_on_one_kind_of_evidence_leaves_the_other_where_it_was():
+    """Chosen with vectors, it must not refuse by words what the built-in threshold lets through, nor the reverse."""
+    for by_words, other in ((True, False), (False, True)):
+        own = msgspec.structs.replace(kept(0.8), by_words=by_words)
+        assert comparable(0.6, own, by_words=by_words) == 0.6
+        for score in (0.0, 0.1, THRESHOLD - 0.01, THRESHOLD, THRESHOLD + 0.01, 0.9, 1.0):
+            stretched = comparable(score, own, by_words=other)
+            assert (stretched >= in_force(own)) is (score >= THRESHOLD)
+            assert 0 <= stretched <= 1
 
 
 @pytest.mark.parametrize("choice", ["high", "0", "1", "-0.5", "nan"])
@@ -164,7 +219,7 @@ def test_questions_choose_a_threshold_that_health_then_names(tmp_path, capsys):
     printed = capsys.readouterr()
     found = json.loads(printed.out)
     assert set(found) == {"best", "in_force", "thresholds"}
-    assert found["in_force"] == LEXICAL_THRESHOLD
+    assert found["in_force"] == THRESHOLD
     assert f"{found['best']:.3f}" in printed.err
     assert own_threshold(tmp_path / "data").threshold == found["best"]
     assert main(["calibrate", str(file), *arguments, "--set", "default"]) == 0

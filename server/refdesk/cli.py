@@ -54,8 +54,8 @@ def build_parser() -> argparse.ArgumentParser:
     searching.add_argument(
         "--explain", action="store_true", help="print the figures behind the order and the gate's word"
     )
-    searching.add_argument("--words", action="store_true", help="search by words only, without waiting for vectors")
     for made in (asking, searching):
+        made.add_argument("--words", action="store_true", help="search by words only, without waiting for vectors")
         made.add_argument("question")
         made.add_argument("--json", action="store_true", help="print JSON instead of text")
     evaluating = command("eval", "Measure retrieval, gate and answers on your own questions.", (*ASKING,))
@@ -119,7 +119,9 @@ COMMANDS: dict[str, Callable[[Settings, argparse.Namespace, Terminal], int]] = {
     "serve": run_serve,
     "sync": lambda settings, args, terminal: commands.run_sync(settings, terminal, force=args.force),
     "check": lambda settings, _, terminal: commands.run_check(settings, terminal),
-    "ask": lambda settings, args, terminal: commands.run_ask(settings, terminal, args.question, as_json=args.json),
+    "ask": lambda settings, args, terminal: commands.run_ask(
+        settings, terminal, args.question, as_json=args.json, words=args.words
+    ),
     "search": lambda settings, args, terminal: commands.run_search(
         settings, terminal, args.question, as_json=args.json, explain=args.explain, words=args.words
     ),

@@ -111,7 +111,7 @@ def found(hit: Hit, evidence: float | None) -> dict[str, Any]:
 
 
 async def searched(settings: Settings, terminal: Terminal, query: str, *, words: bool = False) -> Searched:
-    backend = None if words else dense_backend(settings)
+    backend = dense_backend(settings) if settings.dense and not words else None
     library = Library(settings.corpus, settings.data, settings.public_url, terminal.progress, backend)
     await library.open()
     try:
@@ -126,8 +126,9 @@ async def searched(settings: Settings, terminal: Terminal, query: str, *, words:
         await library.close()
 
 
-def run_ask(settings: Settings, terminal: Terminal, question: str, *, as_json: bool) -> int:
-    turn = asyncio.run(asked(settings, terminal, question))
+def run_ask(settings: Settings, terminal: Terminal, question: str, *, as_json: bool, words: bool = False) -> int:
+    """`words`: without the vectors, which are built first where they are missing."""
+    turn = asyncio.run(asked(msgspec.structs.replace(settings, dense=settings.dense and not words), terminal, question))
     if as_json:
         terminal.data(msgspec.json.encode(turn).decode())
     else:
@@ -140,6 +141,7 @@ async def asked(settings: Settings, terminal: Terminal, question: str) -> Turn:
     with tempfile.TemporaryDirectory(prefix="refdesk-") as folder:
         parts = await open_parts(settings, terminal.progress, database_folder=Path(folder))
         try:
+            await vectors(parts.library, terminal)
             await parts.store.add_visitor(COMMAND_LINE, b"command line", "1970-01-01T00:00:00.000Z")
             return await one_turn(parts, question)
         finally:

@@ -15,6 +15,7 @@ import structlog
 
 from refdesk.corpus.files import corpus_root
 from refdesk.corpus.pages import ArticlePages, Edition
+from refdesk.corpus.passages import FORMAT
 from refdesk.corpus.report import CorpusReading
 from refdesk.corpus.sync import read_corpus
 from refdesk.dense_service import Backend, DenseService
@@ -42,7 +43,7 @@ class Library:
     ) -> None:
         """`backend` None: words only."""
         self._corpus, self._data, self._progress = corpus, data, progress
-        self._generations = GenerationStore(data, public_url)
+        self._generations = GenerationStore(data, public_url, FORMAT)
         self.dense = DenseService(backend, self._generations.current) if backend else None
         self._report: dict[str, Any] | None = None
         self._lock = asyncio.Lock()
@@ -94,7 +95,8 @@ class Library:
     def _read_and_publish(self, force: bool) -> CorpusReading:
         reading = read_corpus(self._corpus, self._articles(), self._progress, force=force)
         with self._writing():
-            self._generations.publish(reading.centre, reading.articles, self._indexing)
+            own = own_threshold(self._data)
+            self._generations.publish(reading.centre, reading.articles, self._indexing, own_threshold=own)
         return reading
 
     @contextmanager
@@ -139,7 +141,11 @@ class Library:
             return {"corpus": "unavailable", "index": "unavailable"}
         dense = self.dense.state if self.dense is not None else {"status": "off"}
         articles = len(snapshot.catalogue.all)
-        gate = {"threshold": snapshot.threshold, "own": msgspec.to_builtins(own_threshold(self._data))}
+        gate = {
+            "threshold": snapshot.threshold,
+            "evidence": "words" if snapshot.dense is None else "vectors",
+            "own": msgspec.to_builtins(snapshot.own_threshold),
+        }
         return {"corpus": "ok", "index": snapshot.generation, "articles": articles, "dense": dense, "gate": gate}
 
     # --- what pages show ---

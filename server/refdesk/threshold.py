@@ -1,4 +1,5 @@
-"""The owner's own threshold of the gate, in the data folder: `refdesk calibrate --set` writes it, every sync reads it.
+"""The owner's threshold of the gate, in the data folder: `refdesk calibrate --set` writes it, every start and every
+sync hands it to the snapshot that serves.
 
 It outlives the generations of the index: what counts as evidence is measured anew for each of them (against what
 off-topic questions reach there), and so one threshold stays good while articles come and go.
@@ -11,21 +12,12 @@ from pathlib import Path
 import msgspec
 import structlog
 
+from refdesk.domain.gate import OwnThreshold
 from refdesk.errors import DataFolderError
 
 FILE = "threshold.json"
 
 log = structlog.get_logger()
-
-
-class OwnThreshold(msgspec.Struct, frozen=True):
-    threshold: float
-    """An evidence score, above 0 and below 1."""
-    set_at: str
-    questions: str
-    """What it was chosen on."""
-    answered: float | None = None
-    """The share of answerable questions that passed it then."""
 
 
 def own_threshold(data: Path) -> OwnThreshold | None:

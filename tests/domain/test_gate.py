@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refdesk.domain.gate import LEXICAL_THRESHOLD, Question, competent, decide, evidence_score, lexical_evidence
+from refdesk.domain.gate import THRESHOLD, Question, competent, decide, evidence_score, lexical_evidence
 
 ASKED = Question(kind="question", words=4, follow_up=False, language="en")
 CORPUS = ("en", "pt-BR")
@@ -72,7 +72,7 @@ def test_the_best_passage_decides_and_its_signals_are_kept():
     ],
 )
 def test_without_vectors_shared_words_decide(coverage, idf_coverage, passes):
-    assert (lexical(coverage, idf_coverage) >= LEXICAL_THRESHOLD) is passes
+    assert (lexical(coverage, idf_coverage) >= THRESHOLD) is passes
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))

@@ -21,9 +21,24 @@ ENOUGH_WORDS = 3
 """Content words from which on a follow-up can be judged by its own words."""
 
 COVERAGE, IDF_COVERAGE, SELFSCORE = "coverage", "idf_coverage", "selfscore"
-LEXICAL_THRESHOLD = 0.45
+THRESHOLD = 0.45
+"""For both kinds of evidence, by words and with vectors, unless the owner has chosen one."""
 STRETCH = 1.25
-"""For `lexical_evidence`, until the corpus has a calibrated one."""
+"""For `lexical_evidence`."""
+
+
+class OwnThreshold(msgspec.Struct, frozen=True):
+    """The owner's choice (`refdesk calibrate`)."""
+
+    threshold: float
+    """An evidence score, above 0 and below 1."""
+    set_at: str
+    questions: str
+    """What it was chosen on."""
+    answered: float | None = None
+    """The share of answerable questions that passed it then."""
+    by_words: bool = False
+    """Chosen where no vectors served: it counts for that kind of evidence."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -85,7 +100,7 @@ def evidence_score(signals: Signals, weights: Mapping[str, float]) -> float:
 
 
 def lexical_evidence(signals: Signals) -> float:
-    """The score without vectors and calibration, in [0, 1]; compared with `LEXICAL_THRESHOLD`.
+    """The score without vectors, in [0, 1].
 
     Coverage, lifted by at most three tenths where the words that are there are the rare ones (`idf_coverage`): two of
     five are enough, one of four never is. BM25 over its best possible value breaks ties. The scale is stretched so that
@@ -93,6 +108,20 @@ def lexical_evidence(signals: Signals) -> float:
     coverage, rare, bm25 = (min(1.0, max(0.0, signals.get(n, 0.0))) for n in (COVERAGE, IDF_COVERAGE, SELFSCORE))
     lifted = min((coverage + rare) / 2, 1.3 * coverage)
     return min(1.0, STRETCH * (max(coverage, lifted) + 0.1 * bm25 * coverage))
+
+
+def in_force(own: OwnThreshold | None) -> float:
+    return own.threshold if own else THRESHOLD
+
+
+def comparable(score: float, own: OwnThreshold | None, *, by_words: bool) -> float:
+    """The score as it compares with the threshold in force: one that was chosen on the other kind of evidence leaves
+    this kind where it was, so the scale is stretched until `THRESHOLD` falls on it. 0 and 1 stay."""
+    if own is None or own.by_words is by_words:
+        return score
+    if score < THRESHOLD:
+        return score * own.threshold / THRESHOLD
+    return 1 - (1 - score) * (1 - own.threshold) / (1 - THRESHOLD)
 
 
 def primary_tag(language: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from refdesk.app import Parts, dense_backend
+from refdesk.domain.gate import THRESHOLD, OwnThreshold
 from refdesk.errors import SettingError
 from refdesk.evaluation.answers import answer, answer_figures
 from refdesk.evaluation.calibration import AIM, Trade, best_threshold, plot, trade, trades
@@ -22,9 +23,10 @@ from refdesk.evaluation.prices import Price
 from refdesk.evaluation.questions import ALL, checked, read_questions
 from refdesk.evaluation.report import percent, print_answers, print_figures
 from refdesk.evaluation.scenarios import Outcome, play, write_corpus
+from refdesk.retrieval.search import CorpusSnapshot
 from refdesk.settings import Settings
 from refdesk.terminal import Terminal
-from refdesk.threshold import OwnThreshold, keep_threshold
+from refdesk.threshold import keep_threshold, own_threshold
 
 # --- eval ---
 
@@ -53,8 +55,10 @@ def beside(settings: Settings) -> Settings:
 async def _eval(settings: Settings, terminal: Terminal, file: Path, options: Options) -> None:
     read = read_questions(file)
     async with prepared(settings if options.own_data else beside(settings), terminal) as parts:
-        questions = checked(read, parts.library.current())
-        asked = await measure(questions, parts.library.current(), terminal.progress)
+        snapshot = parts.library.current()
+        snapshot.own_threshold = own_threshold(settings.data)
+        questions = checked(read, snapshot)
+        asked = await measure(questions, snapshot, terminal.progress)
         found, answers = figures(asked), None
         if options.answers:
             answers = answer_figures(await answer(questions, parts, terminal.progress), options.price)
@@ -131,7 +135,8 @@ async def _calibrate(
         raise SettingError("--set", f"best needs questions of visitors, for titles are found more easily; {remedy}")
     async with prepared(settings, terminal) as parts:
         snapshot = parts.library.current()
-        in_force = snapshot.threshold
+        by_words = snapshot.dense is None
+        in_force = own_scale(snapshot, by_words=by_words)
         if read is None:
             asked = await _own(settings, parts, terminal)
         else:
@@ -144,7 +149,15 @@ async def _calibrate(
         _print_trades(asked, in_force, best, terminal, own=file is None)
     if choice is not None:
         kept = None if choice == "default" else best if choice == "best" else read_threshold(choice)
-        terminal.note(_keep(settings.data, asked, kept, file.name if file else "titles and headings"))
+        source = file.name if file else "titles and headings"
+        terminal.note(_keep(settings.data, asked, kept, source, by_words=by_words))
+
+
+def own_scale(snapshot: CorpusSnapshot, *, by_words: bool) -> float:
+    """The threshold in force as scores are compared that no owner's choice has stretched, which are measured from now
+    on."""
+    own, snapshot.own_threshold = snapshot.own_threshold, None
+    return own.threshold if own is not None and own.by_words is by_words else THRESHOLD
 
 
 async def _own(settings: Settings, parts: Parts, terminal: Terminal) -> list[Asked]:
@@ -154,13 +167,13 @@ async def _own(settings: Settings, parts: Parts, terminal: Terminal) -> list[Ask
         return await measure([*questions, *off_topic_questions(snapshot)], copy, terminal.progress)
 
 
-def _keep(data: Path, asked: Sequence[Asked], threshold: float | None, source: str) -> str:
+def _keep(data: Path, asked: Sequence[Asked], threshold: float | None, source: str, *, by_words: bool) -> str:
     """None: the built-in threshold. Returns what to tell."""
     if threshold is None:
         keep_threshold(data, None)
         return "The built-in threshold is in force from the next sync or start on."
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    keep_threshold(data, OwnThreshold(threshold, at, source, trade(asked, threshold).answered))
+    keep_threshold(data, OwnThreshold(threshold, at, source, trade(asked, threshold).answered, by_words))
     return f"Threshold {threshold:.3f} is in force from the next sync or start on, in the data folder {data}."
 
 

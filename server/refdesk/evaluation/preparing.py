@@ -43,7 +43,8 @@ async def prepared(settings: Settings, terminal: Terminal) -> AsyncIterator[Part
 
 
 async def vectors(library: Library, terminal: Terminal) -> None:
-    """Waits for them, so that what is measured is what a server serves once it has settled."""
+    """Waits for them, so that search and gate are those of a server that has settled, and says so where it takes time
+    and where they cannot be had."""
     if library.dense is None:
         return
     waiting = asyncio.ensure_future(library.dense.ready())
@@ -51,6 +52,8 @@ async def vectors(library: Library, terminal: Terminal) -> None:
     while not waiting.done():
         state = library.dense.state
         if state["status"] == "building" and state["total"]:
+            if not shown:
+                terminal.note("Vectors of this corpus are built first, as a server does behind its open port.")
             shown = state["total"]
             terminal.progress(min(state["done"], shown - 1), shown, "embedding passages")
         await asyncio.wait([waiting], timeout=LOOK_SECONDS)
@@ -58,4 +61,4 @@ async def vectors(library: Library, terminal: Terminal) -> None:
         terminal.progress(shown, shown, "embedding passages")
     await waiting
     if library.dense.state["status"] == "failed":
-        terminal.warn(f"search by meaning failed, words only are measured: {library.dense.state['detail']}")
+        terminal.warn(f"search by meaning failed, by words only: {library.dense.state['detail']}")

@@ -20,6 +20,7 @@ import msgspec
 import structlog
 
 from refdesk.domain.articles import Article, HelpCentre
+from refdesk.domain.gate import OwnThreshold
 from refdesk.errors import CorpusError
 from refdesk.retrieval.catalogue import Catalogue
 from refdesk.retrieval.index import LexicalIndex, Progress
@@ -44,6 +45,8 @@ class Manifest(msgspec.Struct, frozen=True):
     generation: str
     schema: int
     analyser: int
+    passages: int
+    """corpus.passages.FORMAT."""
     centre: HelpCentre
     languages: tuple[str, ...]
     articles: int
@@ -52,11 +55,13 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class GenerationStore:
-    """One folder of generations, and the snapshot of the current one: a Retriever."""
+    """One folder of generations, and the snapshot of the current one: a Retriever.
 
-    def __init__(self, folder: Path, public_url: str = "") -> None:
+    `passage_format`: how articles are split; a generation of another one is rebuilt."""
+
+    def __init__(self, folder: Path, public_url: str = "", passage_format: int = 0) -> None:
         self._folder = folder / "generations"
-        self._public_url = public_url
+        self._public_url, self._passage_format = public_url, passage_format
         self._snapshot: CorpusSnapshot | None = None
 
     def current(self) -> CorpusSnapshot:
@@ -84,7 +89,12 @@ class GenerationStore:
         return self._snapshot
 
     def publish(
-        self, centre: HelpCentre, articles: Sequence[Article], progress: Progress | None = None
+        self,
+        centre: HelpCentre,
+        articles: Sequence[Article],
+        progress: Progress | None = None,
+        *,
+        own_threshold: OwnThreshold | None = None,
     ) -> CorpusSnapshot:
         """Makes these articles the current version: nothing where nothing changed, a patch for a small change, else a
         new index. Blocks for 1 ms per new article; waits while another process publishes."""
@@ -93,15 +103,15 @@ class GenerationStore:
             before = self._load_current()
             if before is not None and before.centre == centre and list(before.catalogue.all) == list(articles):
                 self._clean(before.generation)
+                before.own_threshold = own_threshold
                 return before
             index = before.index.patched(before.catalogue.all, articles) if before else None
-            snapshot = self._swap_in(centre, articles, index or LexicalIndex.build(articles, progress), before)
+            snapshot = self._swap_in(centre, articles, index or LexicalIndex.build(articles, progress))
+        snapshot.own_threshold = own_threshold
         self._snapshot = snapshot
         return snapshot
 
-    def _swap_in(
-        self, centre: HelpCentre, articles: Sequence[Article], index: LexicalIndex, before: CorpusSnapshot | None
-    ) -> CorpusSnapshot:
+    def _swap_in(self, centre: HelpCentre, articles: Sequence[Article], index: LexicalIndex) -> CorpusSnapshot:
         name = self._next_name()
         folder = self._folder / f"{name}{_UNFINISHED}"
         folder.mkdir()
@@ -109,7 +119,8 @@ class GenerationStore:
         index.save(folder)
         files = {file.name: _mark(file) for file in sorted(folder.iterdir())}
         rows = len(index.postings.lengths)
-        manifest = Manifest(name, SCHEMA, ANALYSER, centre, index.languages, len(articles), rows, files)
+        versions = SCHEMA, ANALYSER, self._passage_format
+        manifest = Manifest(name, *versions, centre, index.languages, len(articles), rows, files)
         _write_manifest(folder / _MANIFEST, manifest)
         folder.rename(self._folder / name)
         pointer = self._folder / f"current{_UNFINISHED}"
@@ -122,7 +133,8 @@ class GenerationStore:
         """Raises OSError, ValueError or MsgspecError where the generation cannot be used."""
         folder = self._folder / name
         manifest = _read_manifest(folder / _MANIFEST)
-        if (manifest.generation, manifest.schema, manifest.analyser) != (name, SCHEMA, ANALYSER):
+        versions = manifest.schema, manifest.analyser, manifest.passages
+        if manifest.generation != name or versions != (SCHEMA, ANALYSER, self._passage_format):
             raise ValueError("made by another version")
         if articles is None:
             for file, mark in manifest.files.items():

@@ -12,7 +12,7 @@ import numpy as np
 import structlog
 
 from refdesk.domain.articles import Article, HelpCentre, Passage, Roles
-from refdesk.domain.gate import LEXICAL_THRESHOLD, evidence_score, lexical_evidence
+from refdesk.domain.gate import OwnThreshold, comparable, evidence_score, in_force, lexical_evidence
 from refdesk.ports import Hit, SearchResult
 from refdesk.retrieval.baselines import WEIGHTS
 from refdesk.retrieval.catalogue import Catalogue
@@ -41,7 +41,8 @@ log = structlog.get_logger()
 
 
 class CorpusSnapshot:
-    """Immutable but for what it remembers, and for `dense`, which may come later than the rest."""
+    """Immutable but for what it remembers, for `dense`, which may come later than the rest, and for `own_threshold`,
+    which the owner may change while the corpus stays as it is."""
 
     def __init__(
         self, generation: str, catalogue: Catalogue, index: LexicalIndex, dense: DenseIndex | None = None
@@ -50,6 +51,7 @@ class CorpusSnapshot:
         self.catalogue = catalogue
         self.index = index
         self.dense = dense
+        self.own_threshold: OwnThreshold | None = None
         self._dense_rests_until = 0.0
         declared = tuple(map(primary, catalogue.centre.languages))
         self.languages = tuple(dict.fromkeys((*declared, *catalogue.languages)))
@@ -76,11 +78,13 @@ class CorpusSnapshot:
 
     @property
     def threshold(self) -> float:
-        """The same for both kinds of evidence."""
-        return LEXICAL_THRESHOLD
+        return in_force(self.own_threshold)
 
     def evidence_score(self, signals: dict[str, float]) -> float:
-        return evidence_score(signals, WEIGHTS) if "near" in signals else lexical_evidence(signals)
+        """With vectors, or by words where they do not serve (yet): both compare with `threshold`."""
+        by_words = "near" not in signals
+        score = lexical_evidence(signals) if by_words else evidence_score(signals, WEIGHTS)
+        return comparable(score, self.own_threshold, by_words=by_words)
 
     async def search(
         self, query: str, roles: Roles, *, language: str | None = None, category: str | None = None, limit: int = 8
@@ -101,7 +105,7 @@ class CorpusSnapshot:
         chosen = self._chosen(fused.rows, limit)
         rows = fused.rows[chosen].tolist() if dense else []
         signals, failed = await self._ask_dense(lambda dense: dense.signals(queries[-1], asked_in, scope, rows))
-        hits = self._hits(chosen, fused, ranking, signals or {})
+        hits = self._hits(chosen, fused, ranking, near, signals or {})
         figures = {"z": ranking.z, **_unknown(wordings, asked_in, view)}
         return SearchResult(hits, tuple(wordings), figures, degraded or failed)
 
@@ -186,16 +190,28 @@ class CorpusSnapshot:
         return chosen + copies[: max(0, limit - len(chosen))]
 
     def _hits(
-        self, places: Sequence[int], fused: Fused, ranking: Ranking, near: Mapping[int, Mapping[str, float]]
+        self,
+        places: Sequence[int],
+        fused: Fused,
+        ranking: Ranking,
+        near: Sequence[int],
+        dense: Mapping[int, Mapping[str, float]],
     ) -> tuple[Hit, ...]:
-        lexical = {int(row): at for at, row in enumerate(ranking.rows)}
+        """`near`: rows that the dense index found, nearest first; `dense`: its signals by row. `rank_words` and
+        `rank_meaning` are places from 1, where that side found the row."""
+        by_words = {int(row): at for at, row in enumerate(ranking.rows)}
+        by_meaning = {row: at for at, row in enumerate(near, 1)}
         hits = []
         for place in places:
             row = int(fused.rows[place])
             found = self.passage(row)
             if found is None:
                 continue
-            signals = {**ranking.signals(lexical[row]), **near.get(row, {})}
+            signals = {**ranking.signals(by_words[row]), **dense.get(row, {})}
+            if signals["selfscore"]:
+                signals["rank_words"] = by_words[row] + 1.0
+            if row in by_meaning:
+                signals["rank_meaning"] = float(by_meaning[row])
             hits.append(Hit(*found, score=float(fused.scores[place]), signals=signals))
         return tuple(hits)
 
