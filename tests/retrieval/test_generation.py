@@ -12,7 +12,10 @@ import msgspec
 import pytest
 from corpora import ANONYMOUS, CENTRE, article
 
+from refdesk.corpus.passages import FORMAT
+from refdesk.domain.articles import Passage
 from refdesk.errors import CorpusError
+from refdesk.library import Library
 from refdesk.retrieval import generation
 from refdesk.retrieval.generation import GenerationStore
 
@@ -133,6 +136,33 @@ def test_a_generation_of_another_version_is_rebuilt(tmp_path: Path, monkeypatch:
     store = GenerationStore(tmp_path)
     assert store.open_current() is None
     assert store.publish(CENTRE, ARTICLES).generation != before.generation
+
+
+def test_a_generation_whose_articles_were_split_otherwise_is_rebuilt(tmp_path: Path) -> None:
+    before = GenerationStore(tmp_path, passage_format=1).publish(CENTRE, ARTICLES)
+    store = GenerationStore(tmp_path, passage_format=2)
+    assert store.open_current() is None
+    assert store.publish(CENTRE, ARTICLES).generation != before.generation
+    assert GenerationStore(tmp_path, passage_format=2).open_current() is not None
+
+
+async def test_articles_are_split_anew_where_splitting_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "a.md").write_text("---\ntitle: A\n---\n\nOne.\n\nTwo.\n", "utf-8")
+    opened = Library(tmp_path / "corpus", tmp_path / "data")
+    await opened.open()
+    halves = (Passage("a", 0, "", ((0, 4),)), Passage("a", 1, "", ((6, 10),)))
+    monkeypatch.setattr("refdesk.corpus.sync.split_passages", lambda *_: halves)
+    same = Library(tmp_path / "corpus", tmp_path / "data")
+    await same.open()
+    assert [len(one.passages) for one in same.current().catalogue.all] == [1]
+    monkeypatch.setattr("refdesk.library.FORMAT", FORMAT + 1)
+    changed = Library(tmp_path / "corpus", tmp_path / "data")
+    await changed.open()
+    assert [len(one.passages) for one in changed.current().catalogue.all] == [2]
+    assert changed.current().generation != same.current().generation
 
 
 def test_what_a_kill_left_behind_is_swept_at_the_start(tmp_path: Path) -> None:
