@@ -1,6 +1,7 @@
 """The `answer` tool's input read while it arrives: the same items whatever the chunking."""
 
 import json
+from itertools import accumulate, cycle, pairwise, takewhile
 
 import pytest
 from hypothesis import given
@@ -22,6 +23,12 @@ def read(pieces):
     for piece in pieces:
         items += reader.feed(piece)
     return reader, items
+
+
+def cut(text, sizes):
+    """Pieces of these sizes, over and over."""
+    ends = list(takewhile(lambda end: end < len(text), accumulate(cycle(sizes))))
+    return [text[start:end] for start, end in pairwise([0, *ends, len(text)])]
 
 
 def joined(items):
@@ -60,11 +67,7 @@ def test_single_characters_give_what_the_whole_gives(ascii_only, indent):
 
 @given(st.text(max_size=40), st.lists(st.integers(1, 9), min_size=1, max_size=30))
 def test_any_text_in_any_chunking(text, sizes):
-    source, pieces, at, turn = json.dumps({"answer": text}), [], 0, 0
-    while at < len(source):
-        pieces.append(source[at : at + sizes[turn % len(sizes)]])
-        at, turn = at + sizes[turn % len(sizes)], turn + 1
-    _, items = read(pieces)
+    _, items = read(cut(json.dumps({"answer": text}), sizes))
     got = "".join(value for name, value in items if name == "answer")
     assert got == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
@@ -129,10 +132,6 @@ VALUES = st.recursive(
 @given(st.lists(VALUES, max_size=3), VALUES, st.lists(st.integers(1, 7), min_size=1, max_size=9), st.booleans())
 def test_values_of_any_shape_in_any_chunking(elements, other, sizes, ascii_only):
     source = json.dumps({"claims": elements, "outcome": other}, ensure_ascii=ascii_only)
-    pieces, at, turn = [], 0, 0
-    while at < len(source):
-        pieces.append(source[at : at + sizes[turn % len(sizes)]])
-        at, turn = at + sizes[turn % len(sizes)], turn + 1
-    reader, items = read(pieces)
+    reader, items = read(cut(source, sizes))
     assert reader.done
     assert items == [*(("claims", element) for element in elements), ("claims_end", None), ("outcome", other)]
