@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from help_centre import article
@@ -15,18 +15,17 @@ HOSTILE = "|a|b|\n|-|-|\n" + "|\n" * 49_000
 SVG = "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
 
 
-def hostile_server(new_server: Callable[..., RefdeskServer]) -> RefdeskServer:
-    server = new_server()
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RefdeskServer]:
+    server = RefdeskServer(tmp_path_factory.mktemp("hostile"))
     (server.corpus / "hostile.md").write_text(article("Hostile", HOSTILE), "utf-8")
-    return server.start()
+    yield server.start()
+    server.kill()
 
 
 @pytest.mark.parametrize("path", ["/v1/articles/hostile", "/articles/hostile"])
-def test_others_are_served_while_a_hostile_article_is_made_into_html(
-    new_server: Callable[..., RefdeskServer], path: str
-) -> None:
-    server = hostile_server(new_server)
-    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as slow, server.client() as client:
+def test_others_are_served_while_a_hostile_article_is_made_into_html(hostile: RefdeskServer, path: str) -> None:
+    with socket.create_connection(("127.0.0.1", hostile.port), timeout=PATIENCE) as slow, hostile.client() as client:
         slow.sendall(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
         for _ in range(3):  # the first may come before the article was asked for
             assert client.get("/health/live").status_code == 200

@@ -285,5 +285,12 @@ def test_links_written_in_a_text() -> None:
     assert {"https://a.test/x", "https://b.test/(c)", "https://c.test", "mailto:d@d.test", "mailto:e@e.test"} <= found
 
 
+@pytest.mark.parametrize("text", ["http://" + ")" * 24_000, "http://a/" + "x" * 24_000, "[a](http://b)" * 2_000])
+def test_links_of_a_hostile_text_fill_no_memory(text: str) -> None:
+    found = links_written(text)
+    assert found
+    assert sum(map(len, found)) <= 20 * 1_000
+
+
 def test_titles_are_compared_by_their_key() -> None:
     assert title_key(" STRASSE\u00a0ﬁ ") == title_key("straße fi")
