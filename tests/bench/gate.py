@@ -20,9 +20,9 @@ from refdesk.domain.articles import ANONYMOUS
 from refdesk.retrieval.baselines import WEIGHTS
 from refdesk.retrieval.search import CorpusSnapshot
 
-SIGNALS = ("cosine", "title_cosine", "near", "selfscore", "idf_coverage", "coverage", "unknown", "z")
+SIGNALS = ("cosine", "title_cosine", "near", "selfscore", "idf_coverage", "coverage", "unknown", "strange", "z")
 AROUND = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6)
-FITTED = ("near", "selfscore", "unknown")
+FITTED = ("near", "selfscore", "unknown", "strange")
 Table = NDArray[np.floating[Any]]
 
 
@@ -67,7 +67,7 @@ def main() -> None:
             no = asyncio.run(signals(corpus, questions_of(asked.offtopic, data)))
         print(f"{Path(path).stem}: AUC, refused at 97 % answered")
         for number, name in enumerate((*SIGNALS, "evidence_score")):
-            sign = -1 if name == "unknown" else 1
+            sign = -1 if name in ("unknown", "strange") else 1
             report(name, sign * yes[:, number], sign * no[:, number])
         for threshold in sorted({*AROUND, corpus.threshold}):
             mark = "<- in force" if threshold == corpus.threshold else ""

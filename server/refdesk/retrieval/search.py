@@ -33,6 +33,8 @@ ALIKE = 0.85
 """Jaccard similarity of words from which on two passages are one text: its copies stand behind all others."""
 DENSE_SECONDS, DENSE_REST = 1.5, 5.0
 """How long one question waits for the dense index, and how long none asks it after a failure."""
+LONGER, STRANGE = 4, 0.75
+"""Content words of a longer question, and the share of unknown ones that makes it strange."""
 _VIEWS = 16
 
 T = TypeVar("T")
@@ -106,7 +108,7 @@ class CorpusSnapshot:
         rows = fused.rows[chosen].tolist() if dense else []
         signals, failed = await self._ask_dense(lambda dense: dense.signals(queries[-1], asked_in, scope, rows))
         hits = self._hits(chosen, fused, ranking, near, signals or {})
-        figures = {"z": ranking.z, **_unknown(wordings, asked_in, view)}
+        figures = {"z": ranking.z, **_strangeness(wordings, asked_in, view)}
         return SearchResult(hits, tuple(wordings), figures, degraded or failed)
 
     def measure(self, question: str, passages: Sequence[tuple[Article, Passage]]) -> list[dict[str, float]]:
@@ -239,11 +241,16 @@ def _says_something(query: str) -> bool:
     return any(sign.isalnum() for sign in query)
 
 
-def _unknown(wordings: Sequence[str], asked_in: str, view: View) -> dict[str, float]:
-    """`unknown`: the share of the question's content words that no visible passage has, in the best wording. Nothing
-    for a question in a language that no passage is written in."""
+def _strangeness(wordings: Sequence[str], asked_in: str, view: View) -> dict[str, float]:
+    """`unknown`: the share of the question's content words that no visible passage has, in the best wording; `strange`:
+    1 where that is nearly all of a longer question: what it is near to, it may be for one word that happens to be
+    known. Nothing for a question in a language that no passage is written in."""
     counts = [counted for wording in wordings if (counted := view.unknown(wording, asked_in))[0]]
-    return {"unknown": min(unknown / words for words, unknown in counts)} if counts else {}
+    if not counts:
+        return {}
+    words, unknown = min(counts, key=lambda counted: counted[1] / counted[0])
+    share = unknown / words
+    return {"unknown": share, "strange": float(words >= LONGER and share >= STRANGE)}
 
 
 def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
