@@ -38,7 +38,7 @@ NEAR = 0.96
 """From here on two wordings of one language need no company."""
 ACROSS, ACROSS_COSINE = 0.2, 0.25
 """What a pair of counterparts must reach: against its surroundings, and by itself."""
-SAME_COMPANY, ENOUGH = 0.7, 2.0
+SAME_COMPANY, ENOUGH = 0.72, 1.6
 EXCHANGEABLE, ONE_SIDED = 0.05, 0.1
 """Cosine by which counterparts may be nearer to their own questions than to the other's; and a counterpart to its own
 question than to one that has none."""
@@ -96,7 +96,16 @@ def grouped(
             piles.join_if_free(rows[0], row)
     if encoded is not None:
         Units(wordings, encoded, units, piles).join()
+        Units(wordings, encoded, parts(wordings, piles), piles).join_across()
     return piles.numbers()
+
+
+def parts(wordings: Sequence[Wording], piles: Piles) -> list[list[int]]:
+    """Each pile's rows by language: what one wording could not show its counterpart, all of them together may."""
+    found: dict[tuple[int, str], list[int]] = {}
+    for row, wording in enumerate(wordings):
+        found.setdefault((piles.number(row), wording.language), []).append(row)
+    return list(found.values())
 
 
 def by_language(wordings: Sequence[Wording]) -> dict[str, list[int]]:
@@ -134,12 +143,15 @@ class Units:
         """By language: the row there that is a row's counterpart."""
 
     def join(self) -> None:
+        self.join_across()
+        self._join_company()
+
+    def join_across(self) -> None:
         found: list[tuple[float, int, int]] = []
         for one, other in combinations(sorted(self._rows), 2):
             found += self._across(one, other)
         for _, row, counterpart in sorted(found, reverse=True):
             self._join_counterparts(row, counterpart)
-        self._join_company()
 
     # --- across languages ---
 

@@ -1,22 +1,29 @@
-"""When two questions are worded alike without any encoder: the same content words, give or take one slip of the pen."""
+"""When two questions are worded alike without any encoder: the same content words, give or take slips of the pen."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import msgspec
 
 from refdesk.text.numbers import numbers
-from refdesk.text.terms import content_words, fold, primary
+from refdesk.text.terms import content_words, fold, is_stop_word, primary, surface_words
 
-SHORTEST_MISSPELT = 5
-"""Letters of a word from which on a slip is believed: `card` and `cart` are two words."""
-LONG_WORD = 8
-"""From here on two slips in one word are."""
+LONG, LONGER = 5, 8
+"""Letters from which on one slip, and two, are believed in a word."""
+SHORTEST = 3
+"""A shorter word than LONG counts as misspelt only where nobody else has written it and the other is usual."""
+USUAL = 3
+TIMES = 10
+"""A misspelling is at most one in so many of the word."""
 COMMON = 2
-"""Words that must be the same before another one counts as misspelt."""
+"""Words that must be the same before others count as misspelt."""
+MOST_SLIPS = 2
+MOST_WORDS = 14
+"""Content words of a question that is compared."""
 
 _ASKED = {
     "time": r"when|(?:what|which) (?:year|date|day|month|time)|когда|в как(?:ом|ой) (?:году|месяце|день)|kdy"
@@ -36,21 +43,24 @@ class Wording(msgspec.Struct, frozen=True):
     """The primary tag."""
     terms: frozenset[str]
     """Content words, as the index knows them."""
+    words: frozenset[str]
+    """Content words as they were written, folded."""
+    small: frozenset[str]
+    """Its function words."""
     numbers: frozenset[str]
     asked: frozenset[str]
     """Whether it asks for a time, a place, a person or an amount, as far as its words say."""
-    length: int
-    """Characters."""
 
     @classmethod
     def of(cls, text: str, language: str) -> Wording:
-        words = " ".join(fold(text).split())
+        words, written = " ".join(fold(text).split()), surface_words(text)
         return cls(
             language=primary(language),
             terms=frozenset(content_words(text, language)),
+            words=frozenset(word for word in written if not is_stop_word(word, primary(language))),
+            small=frozenset(word for word in written if is_stop_word(word, primary(language))),
             numbers=frozenset(numbers(text)),
             asked=frozenset(what for what, pattern in ASKED.items() if pattern.search(words)),
-            length=len(text),
         )
 
     @property
@@ -73,22 +83,60 @@ def differ(one: Wording, other: Wording) -> bool:
 
 
 def misspelt_pairs(wordings: Sequence[Wording]) -> Iterator[tuple[int, int]]:
-    """Pairs of the same words but one, which is the same word with a slip in one of them."""
-    without: dict[tuple[str, frozenset[str]], list[tuple[int, str]]] = {}
+    """Pairs of the same words but one or two, which are misspelt in one of them."""
+    usual: Counter[tuple[str, str]] = Counter()
+    for wording in wordings:
+        usual.update((wording.language, word) for word in wording.words)
+    seen: set[tuple[int, int]] = set()
+    for rows in sharing(wordings).values():
+        for pair in combinations(rows, 2):
+            if pair not in seen:
+                seen.add(pair)
+                if is_misspelt(wordings[pair[0]], wordings[pair[1]], usual):
+                    yield pair
+
+
+def sharing(wordings: Sequence[Wording]) -> dict[tuple[str, frozenset[str]], list[int]]:
+    """Rows by what is left of their words without any one or two of them."""
+    found: dict[tuple[str, frozenset[str]], list[int]] = {}
     for row, wording in enumerate(wordings):
-        for term in wording.terms if len(wording.terms) > COMMON else ():
-            without.setdefault((wording.language, wording.terms - {term}), []).append((row, term))
-    for found in without.values():
-        for (row, term), (other, another) in combinations(found, 2):
-            if row != other and is_slip(term, another) and not differ(wordings[row], wordings[other]):
-                yield row, other
+        if len(wording.words) > MOST_WORDS:
+            continue
+        for count in range(MOST_SLIPS + 1):
+            if len(wording.words) - count >= COMMON:
+                for left_out in combinations(sorted(wording.words), count):
+                    found.setdefault((wording.language, wording.words - {*left_out}), []).append(row)
+    return found
 
 
-def is_slip(one: str, other: str) -> bool:
-    """Whether the words differ by a slip: letters left out, doubled, replaced, or two swapped; never in a number."""
-    if min(len(one), len(other)) < SHORTEST_MISSPELT or any(map(str.isdigit, one + other)):
+def is_misspelt(one: Wording, other: Wording, usual: Mapping[tuple[str, str], int]) -> bool:
+    mine, yours = one.words - other.words, other.words - one.words
+    if differ(one, other) or max(len(mine), len(yours)) > MOST_SLIPS:
         return False
-    return edits(one, other) <= (2 if min(len(one), len(other)) >= LONG_WORD else 1)
+    for word in list(mine):
+        partner = next((another for another in yours if is_slip(word, another, one.language, usual)), None)
+        if partner is not None:
+            mine, yours = mine - {word}, yours - {partner}
+    return all(is_small_slip(word, other, usual) for word in mine) and all(
+        is_small_slip(word, one, usual) for word in yours
+    )
+
+
+def is_slip(one: str, other: str, language: str, usual: Mapping[tuple[str, str], int]) -> bool:
+    """Whether the words differ by a slip: letters left out, doubled, replaced, or two swapped; never in a number, and
+    only where one of them is rare: `import` is no misspelt `export`."""
+    shorter = min(len(one), len(other))
+    if shorter < SHORTEST or any(map(str.isdigit, one + other)):
+        return False
+    few, many = sorted((usual.get((language, one), 0), usual.get((language, other), 0)))
+    believed = few * TIMES <= many or few <= 1 if shorter >= LONG else few <= 1 and many >= USUAL
+    return believed and edits(one, other) <= (2 if shorter >= LONGER else 1)
+
+
+def is_small_slip(word: str, other: Wording, usual: Mapping[tuple[str, str], int]) -> bool:
+    """Whether it is a misspelt function word of the other question."""
+    rare = usual.get((other.language, word), 0) <= 1 and len(word) >= SHORTEST - 1
+    return rare and any(edits(word, small) <= 1 for small in other.small)
 
 
 def edits(one: str, other: str) -> int:
