@@ -13,6 +13,7 @@ import jwt
 from refdesk_server import IDENTITY_SECRET, STAFF_KEY, RefdeskServer
 
 PASSWORD = "plum-Tractor-41-orbit"
+QUESTION = "When are refunds issued?"
 COOKIE = "__Host-refdesk"
 
 
@@ -28,6 +29,14 @@ def signed_in(server: RefdeskServer, subject: str, *roles: str, token: str | Non
         answer = client.post("/v1/session", json={"identity": identity(subject, *roles)})
     assert answer.status_code == 201, answer.text
     return str(answer.json()["token"])
+
+
+def ask(client: Any, question: str = QUESTION, **body: Any) -> dict[str, Any]:
+    """The turn, once it is done."""
+    answer = client.post("/v1/ask", json={"question": question, **body})
+    assert answer.status_code == 200, answer.text
+    turn: dict[str, Any] = answer.json()
+    return turn
 
 
 def new_account(server: RefdeskServer, role: str = "agent") -> str:

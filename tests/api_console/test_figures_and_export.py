@@ -8,12 +8,11 @@ import io
 import json
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import httpx2
 import pytest
 from model_replies import refund_answer, says
-from people import signed_in
+from people import QUESTION, ask, signed_in
 from refdesk_server import STAFF_KEY, RefdeskServer
 
 from refdesk.adapters import sql_turns
@@ -23,7 +22,6 @@ from refdesk.domain.conversation import Turn, TurnTrail, Visitor
 from refdesk.ports import TurnRow
 from scripted_api import Answer, ScriptedModel, answer_of
 
-QUESTION = "When are refunds issued?"
 TODAY = {"from": time.strftime("%Y-%m-%d", time.gmtime()), "to": "2100-01-01"}
 OVERLOADED = Answer((b"{}",), 529)
 
@@ -42,13 +40,6 @@ def apart(
 def priced(answer: Answer) -> Answer:
     """From a model that has a price."""
     return Answer(tuple(chunk.replace(b'"fake"', b'"claude-haiku-4-5-20251001"') for chunk in answer.chunks))
-
-
-def ask(client: httpx2.Client, question: str, **body: Any) -> dict[str, Any]:
-    answer = client.post("/v1/ask", json={"question": question, **body})
-    assert answer.status_code == 200, answer.text
-    turn: dict[str, Any] = answer.json()
-    return turn
 
 
 # --- figures ---------------------------------------------------------------------------------

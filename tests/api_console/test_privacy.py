@@ -13,12 +13,11 @@ from typing import Any
 import httpx2
 import pytest
 from model_replies import refund_answer
-from people import audit_rows, signed_in
+from people import QUESTION, ask, audit_rows, signed_in
 from refdesk_server import PATIENCE, STAFF_KEY, RefdeskServer
 
 from scripted_api import ScriptedModel
 
-QUESTION = "When are refunds issued?"
 ERASED, KEPT = "cerase4471", "ckeep9913"
 PERSONAL = {
     "jane.doe@example.org": "[email]",
@@ -49,13 +48,6 @@ def apart(own_server: Callable[..., RefdeskServer]) -> Iterator[tuple[RefdeskSer
     server = own_server()
     with server.client(STAFF_KEY) as admin:
         yield server, admin
-
-
-def ask(client: httpx2.Client, question: str = QUESTION, **body: Any) -> dict[str, Any]:
-    answer = client.post("/v1/ask", json={"question": question, **body})
-    assert answer.status_code == 200, answer.text
-    turn: dict[str, Any] = answer.json()
-    return turn
 
 
 def everything_stored(server: RefdeskServer) -> bytes:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import httpx2
 import pytest
 from help_centre import C_PARTNER, REFUND_QUOTE
 from model_replies import answering, opens, refund_answer
-from people import identity, signed_in
+from people import ask, identity, signed_in
 from refdesk_server import IDENTITY_SECRET, STAFF_KEY, RefdeskServer
 from turn_events import all_events, resumed
 
@@ -20,13 +19,6 @@ PARTNER_QUOTE = f"Partners get 20 percent. {C_PARTNER}"
 PARTNER_CLAIM = {
     "text": "Partners get 20 percent.", "kind": "fact", "source_id": "discounts", "quote": "Partners get 20 percent.",
 }  # fmt: skip
-
-
-def ask(client: httpx2.Client, question: str = "When are refunds issued?", **body: Any) -> dict[str, Any]:
-    answer = client.post("/v1/ask", json={"question": question, **body})
-    assert answer.status_code == 200, answer.text
-    turn: dict[str, Any] = answer.json()
-    return turn
 
 
 def test_signing_in_keeps_the_conversations_of_this_browser(server: RefdeskServer, model: ScriptedModel) -> None:

