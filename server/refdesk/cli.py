@@ -12,7 +12,8 @@ from pathlib import Path
 import structlog
 import uvloop
 
-from refdesk import __version__, commands, staff_commands
+from refdesk import __version__, commands, gap_commands, staff_commands
+from refdesk.domain.gap_queue import CAUSES, STATUSES
 from refdesk.errors import CorpusError, DataFolderError, RefdeskError, SettingError
 from refdesk.evaluation import commands as evaluation
 from refdesk.evaluation.prices import read_price
@@ -77,6 +78,11 @@ def build_parser() -> argparse.ArgumentParser:
     staff.add_argument("--label", default="command line", help="what a new key is for")
     staff.add_argument("--keys-only", action="store_true", help="add an account without a password")
     staff.add_argument("--json", action="store_true", help="print JSON instead of text")
+    listing = command("gaps", "List what was asked and not answered: what to write next.", ("data",))
+    listing.add_argument("--status", choices=STATUSES, help="only these (default: open and in progress)")
+    listing.add_argument("--cause", choices=CAUSES, help="only these (default: all but out_of_scope)")
+    listing.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many, those of most visitors")
+    listing.add_argument("--json", action="store_true", help="print JSON lines instead of text")
     command("openapi", "Print the OpenAPI document.", ())
     return parser
 
@@ -115,6 +121,13 @@ def run_staff(settings: Settings, args: argparse.Namespace, terminal: Terminal) 
     return staff_commands.run_staff(settings, terminal, order, sys.stdin)
 
 
+def show_gaps(settings: Settings, args: argparse.Namespace, terminal: Terminal) -> int:
+    if not 1 <= args.limit <= 1000:
+        raise SettingError("--limit", "allowed: a number from 1 to 1000")
+    order = gap_commands.GapsOrder(status=args.status, cause=args.cause, most=args.limit, as_json=args.json)
+    return gap_commands.run_gaps(settings, terminal, order)
+
+
 COMMANDS: dict[str, Callable[[Settings, argparse.Namespace, Terminal], int]] = {
     "serve": run_serve,
     "sync": lambda settings, args, terminal: commands.run_sync(settings, terminal, force=args.force),
@@ -128,6 +141,7 @@ COMMANDS: dict[str, Callable[[Settings, argparse.Namespace, Terminal], int]] = {
     "eval": run_eval,
     "calibrate": run_calibrate,
     "staff": run_staff,
+    "gaps": show_gaps,
     "openapi": lambda _settings, _args, terminal: commands.run_openapi(terminal),
 }
 
