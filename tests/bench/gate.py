@@ -73,6 +73,9 @@ def main() -> None:
             mark = "<- in force" if threshold == corpus.threshold else ""
             answered, refused = 100 * (yes[:, -1] >= threshold).mean(), 100 * (no[:, -1] < threshold).mean()
             print(f"  threshold {threshold:.2f}: answered {answered:.1f}, refused {refused:.1f} {mark}", flush=True)
+        tags = np.array([query.get("tag", "") for query in data["queries"]])
+        for tag in filter(None, dict.fromkeys(tags.tolist())):
+            print(f"  answered of '{tag}': {100 * (yes[tags == tag, -1] >= corpus.threshold).mean():.1f}")
         pairs.append((yes, no))
     print("fitted", fitted(pairs))
     print("in use", WEIGHTS)

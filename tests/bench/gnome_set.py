@@ -4,7 +4,7 @@ languages (some in five), and the Debian FAQ, whose headings are questions that 
     apt-get download gnome-user-docs debian-faq debian-faq-ru; dpkg-deb -x each into FOLDER
     python tests/bench/gnome_set.py FOLDER OUT
 
-Writes OUT/gnome_{en,ru,cs,de,ja}.json, gnome_en_q{ru,cs,de,ja}.json, and faq_{en,ru}.json, which are shaped as question_sets says.
+Writes OUT/gnome_{en,ru,cs,de,ja}.json, gnome_en_q{ru,cs,de,ja}.json, and faq_{en,ru}.json.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def paragraphs(element: ElementTree.Element) -> list[str]:
 
 
 def page(path: Path) -> dict[str, Any] | None:
-    root = ElementTree.parse(path).getroot()  # noqa: S314  # a file of a Debian package
+    root = ElementTree.parse(path).getroot()
     description = text_of(root.find(f"{MALLARD}info/{MALLARD}desc"))
     sections = [{"heads": [], "text": "\n".join(filter(None, [description, *paragraphs(root)]))}]
     for section in root.iter(f"{MALLARD}section"):

@@ -84,7 +84,8 @@ def write_sets(name: str, docs: dict[str, list[dict[str, Any]]], out: Path) -> N
     questions = json.loads(Path(__file__).with_name(f"{name}_questions.json").read_text())
     for language in docs:
         for asked_in in docs if language == "en" else (language,):
-            queries = [{"q": one[asked_in], "gold": one["articles"]} for one in questions if asked_in in one]
+            asked = [one for one in questions if asked_in in one]
+            queries = [{"q": one[asked_in], "gold": one["articles"], "tag": one.get("tag", "")} for one in asked]
             suffix = "" if asked_in == language else f"_q{asked_in}"
             made = {"lang": language, "qlang": asked_in, "docs": docs[language], "queries": queries}
             (out / f"{name}_{language}{suffix}.json").write_text(json.dumps(made, ensure_ascii=False))
