@@ -59,12 +59,50 @@ def test_without_roles_a_question_is_the_public_s(tmp_path):
         '{"question": 1, "articles": []}',
         '{"question": "Why?", "articles": [], "tag": "all"}',
         '["Why?"]',
+        '{"question": "Why?", "articles": []} {}',
     ],
 )
 def test_a_line_that_cannot_be_meant_is_named(tmp_path, line):
     good = '{"question": "Why?", "articles": []}'
     with pytest.raises(SettingError, match=r"questions\.jsonl:3: "):
         read_questions(written(tmp_path, f"{good}\n\n{line}\n"))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("question", "1"),
+        ("question", '" "'),
+        ("articles", '"a"'),
+        ("articles", "[1]"),
+        ("articles", "null"),
+        ("tag", "[]"),
+        ("language", "7"),
+        ("language", '"English (US)"'),
+        ("roles", '"staff"'),
+        ("roles", "[null]"),
+    ],
+)
+def test_so_is_the_field(tmp_path, field, value):
+    fields = {"question": '"Why?"', "articles": "[]", field: value}
+    line = ", ".join(f'"{name}": {text}' for name, text in fields.items())
+    with pytest.raises(SettingError, match=rf"questions\.jsonl:1: .*{field}"):
+        read_questions(written(tmp_path, f"{{{line}}}\n"))
+
+
+@pytest.mark.parametrize("missing", ["question", "articles"])
+def test_and_one_that_is_missing(tmp_path, missing):
+    line = {"question": "Why?", "articles": []}
+    del line[missing]
+    with pytest.raises(SettingError, match=rf"questions\.jsonl:1: .*{missing}"):
+        read_questions(written(tmp_path, json.dumps(line)))
+
+
+def test_only_a_line_feed_ends_a_line(tmp_path):
+    """JSON lets a string hold any other sign that ends a line in some editor."""
+    line = '{"question": "One\u2028two\x85three", "articles": []}'
+    read = read_questions(written(tmp_path, f"{line}\r\n{line}"))
+    assert [question.text for question in read] == ["One\u2028two\x85three"] * 2
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\xff\xfe\x00"])
@@ -234,6 +272,21 @@ def test_the_json_has_exactly_the_keys(tmp_path, monkeypatch, capsys):
     [folder] = (tmp_path / "home" / ".cache" / "refdesk").iterdir()
     assert (folder / "vectors").exists()
     assert not list(folder.glob("refdesk.db*"))
+
+
+def test_other_programs_get_json_and_no_bar(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("REFDESK_DENSE", "off")
+    file = written(tmp_path, '{"question": "When are apple trees pruned?", "articles": ["apples"]}')
+    arguments = ["eval", str(file), "--corpus", str(write(tmp_path / "corpus"))]
+    assert main([*arguments, "--json"]) == 0
+    printed = capsys.readouterr()
+    assert list(json.loads(printed.out)) == KEYS
+    assert printed.err == ""
+    assert main(arguments) == 0
+    printed = capsys.readouterr()
+    assert "right article among the first 1" in printed.out
+    assert "\x1b" not in printed.out + printed.err
 
 
 def test_the_folder_beside_is_the_corpus_s_own(tmp_path, monkeypatch):

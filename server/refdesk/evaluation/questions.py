@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from refdesk.ports import Snapshot
 
 ALL = "all"
 """The name under which every unanswerable question counts; no tag of its own."""
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 EXAMPLE = '{"question": "How do I …?", "articles": ["article-id"]}'
 
 
@@ -45,7 +47,7 @@ class Question(msgspec.Struct, frozen=True):
 def read_questions(path: Path) -> list[Question]:
     """Raises SettingError naming file, line and remedy."""
     try:
-        lines = path.read_text("utf-8-sig").splitlines()
+        lines = path.read_text("utf-8-sig").split("\n")  # a string may hold other signs that end a line somewhere
     except OSError as error:
         raise SettingError(str(path), f"cannot be read ({error.strerror}); name a file of JSON lines") from error
     except UnicodeDecodeError as error:
@@ -65,6 +67,8 @@ def _question(place: str, text: str) -> Question:
         raise SettingError(place, f"is no JSON ({error}); a line reads {EXAMPLE}") from error
     if not line.question.strip():
         raise SettingError(place, "`question` is blank; write a question or remove the line")
+    if line.language and not LANGUAGE.fullmatch(line.language):
+        raise SettingError(place, f"`language` is {line.language!r}; write a code such as `en` or `pt-BR`")
     if line.tag == ALL:
         raise SettingError(place, f"the tag `{ALL}` stands for every unanswerable question; choose another one")
     return Question(
