@@ -249,6 +249,28 @@ def erase(client: httpx2.Client, admin: httpx2.Client, way: str, turns: list[dic
             assert client.delete(f"/v1/conversations/{conversation_id}").status_code == 404
 
 
+def test_what_is_erased_is_gone_from_the_gaps_that_people_put_together(
+    apart: tuple[RefdeskServer, httpx2.Client],
+) -> None:
+    """Where a question belongs is remembered even when it is gone; its words are not."""
+    server, admin = apart
+
+    def gaps() -> list[str]:
+        return [gap["id"] for gap in admin.get("/v1/console/gaps").json()["gaps"]]
+
+    with server.client(server.token()) as client:
+        for question in (f"Where do I park a {ERASED} bicycle?", "Which lamp bulbs fit the desk lights?"):
+            assert ask(client, question)["status"] == "insufficient"
+        until(lambda: len(gaps()) == 2)
+        into, other = gaps()
+        merged = admin.post("/v1/console/gaps/merge", json={"into": into, "gaps": [other]})
+        assert merged.status_code == 200
+        assert ERASED in merged.text
+        assert client.delete("/v1/me").status_code == 204
+    assert ERASED not in admin.get("/v1/console/gaps").text
+    gone_from_files(server, ERASED)
+
+
 def test_the_audit_log_of_an_erasure_holds_no_content(server: RefdeskServer, admin: httpx2.Client) -> None:
     tokens = [signed_in(server, "audited-subject"), server.token()]
     for token in tokens:

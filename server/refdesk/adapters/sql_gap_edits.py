@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, bindparam, insert, select, text, update
 
-from refdesk.adapters.sql_gap_intake import bump, note_event, settle_causes
+from refdesk.adapters.sql_gap_intake import bump, note_event, pin_key, settle_causes
 from refdesk.adapters.sql_gap_queue import real_id
 from refdesk.adapters.sql_tables import SafeText, gap_history, gap_notes, gap_pins, gap_questions, gaps, turns
 from refdesk.domain.gap_queue import WAITING, Answer, GapChange
@@ -89,7 +89,7 @@ def split(
 def pin(connection: Connection, gap_id: str) -> None:
     """Its wordings stay in it, also once their questions have been deleted."""
     wordings = select(gap_questions.c.wording).where(gap_questions.c.gap_id == gap_id).distinct()
-    found = [{"wording": wording, "gap_id": gap_id} for wording in connection.execute(wordings).scalars()]
+    found = [{"wording": pin_key(wording), "gap_id": gap_id} for wording in connection.execute(wordings).scalars()]
     if found:
         connection.execute(PIN, found)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -140,6 +141,11 @@ def pile(connection: Connection, limit: int) -> Pile:
     return Pile(number, tuple(piled(connection, known)))
 
 
+def pin_key(wording: str) -> str:
+    """A pin outlives the questions of its wording, so it holds none of their words: what was erased stays erased."""
+    return blake2b(wording.encode(), digest_size=16).hexdigest()
+
+
 def piled(connection: Connection, known: Mapping[str, Any]) -> list[PiledWording]:
     """Each wording by its newest question; its gap is that of any question which has one."""
     pins = {row.wording: row.gap_id for row in connection.execute(select(gap_pins))}
@@ -164,7 +170,7 @@ def piled(connection: Connection, known: Mapping[str, Any]) -> list[PiledWording
                     gap_id=gap_id,
                     held=gap_id in held,
                     visitors=known[row.wording].visitors,
-                    pin=pins.get(row.wording),
+                    pin=pins.get(pin_key(row.wording)),
                 )
             )
     return sorted(found, key=lambda wording: known[wording.wording].newest)

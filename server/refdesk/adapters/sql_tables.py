@@ -301,7 +301,7 @@ gap_questions = Table(
 )
 
 gap_pins = Table(
-    # Where people put a wording; it stays there even when its questions have been deleted.
+    # Where people put a wording, by its hash; it stays there even when its questions have been deleted.
     "gap_pins",
     metadata,
     Column("wording", Text, primary_key=True),
