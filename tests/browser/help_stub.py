@@ -6,6 +6,7 @@ after the third event, to be older or newer than the widget, to wait at a certai
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -137,6 +138,14 @@ class Problem(Exception):
         self.status, self.code, self.retry_after = status, code, retry_after
 
 
+class QuietServer(ThreadingHTTPServer):
+    """Browsers end connections as they like; that is nobody's fault."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class HelpStub:
     """`answers[question]` is the turn, `streams[question]` may hold other (name, data) pairs, with pauses and cuts.
 
@@ -169,7 +178,7 @@ class HelpStub:
         self.widget = WIDGET
         self._gates: dict[str, threading.Event] = {}
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler_for(self))
+        self._server = QuietServer(("127.0.0.1", 0), handler_for(self))
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
