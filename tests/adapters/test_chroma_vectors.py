@@ -220,6 +220,16 @@ async def test_a_killed_build_leaves_no_folder_and_goes_on_where_it_stopped(tmp_
     assert seen[-1] == 400
 
 
+async def test_a_server_and_a_command_that_build_the_same_make_it_once(tmp_path: Path) -> None:
+    write_rows(rows(*(f"Article {n} explains setting {n}. " * 5 for n in range(150))), tmp_path / "rows")
+    seen: list[tuple[int, int]] = []
+    await asyncio.gather(*(build(asked(tmp_path, "one"), lambda *step: seen.append(step)) for _ in range(3)))
+    assert sum(done == 64 for done, _ in seen) == 1
+    vectors = ChromaVectors.open(tmp_path / "one")
+    assert vectors.collections["public-minilm"].live == 150
+    vectors.close()
+
+
 async def test_a_child_that_fails_says_why(tmp_path: Path) -> None:
     with pytest.raises(DenseUnavailable, match="rows"):
         await build(asked(tmp_path, "one"))

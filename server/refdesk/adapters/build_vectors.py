@@ -6,6 +6,7 @@ vectors computed so far stand in the cache, and the folder appears only when it 
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,9 +14,10 @@ from pathlib import Path
 
 import msgspec
 
+from refdesk.adapters.chroma_vectors import MANIFEST
 from refdesk.adapters.chroma_writer import Wanted, batches, write_index
 from refdesk.adapters.onnx_embedder import load_e5, load_minilm
-from refdesk.adapters.vector_build import Progress, Step, VectorBuild
+from refdesk.adapters.vector_build import LOCK, Progress, Step, VectorBuild
 from refdesk.adapters.vector_cache import VectorCache, vector_key
 from refdesk.ports import ENGLISH, MULTILINGUAL, Embedder, VectorRow
 
@@ -62,6 +64,15 @@ def embed(texts: Texts, embedders: Mapping[str, Embedder], cache: VectorCache, p
 
 
 def run(asked: VectorBuild, progress: Progress) -> None:
+    """A server and a command may want the same vectors: the second waits, and finds them made."""
+    target = Path(asked.target)
+    with (target.parent / LOCK).open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (target / MANIFEST).exists():
+            make(asked, progress)
+
+
+def make(asked: VectorBuild, progress: Progress) -> None:
     rows = read_rows(Path(asked.rows))
     names = sorted({row.encoder for row in rows})
     embedders = {name: LOADERS[name](Path(asked.encoders), asked.threads) for name in names}

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
+import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from refdesk.adapters import vector_build
 from refdesk.adapters.chroma_vectors import MANIFEST, ChromaVectors
 from refdesk.adapters.onnx_embedder import load_e5, load_minilm
-from refdesk.adapters.vector_build import VectorBuild
+from refdesk.adapters.vector_build import LOCK, VectorBuild
 from refdesk.ports import ENGLISH, MULTILINGUAL, Embedder, VectorRow
 
 NOTE = "calibration.json"
+ROWS, LEFT_SECONDS = ".rows", 86_400
+"""What a build is told, and when it is left over from one that was killed."""
 
 
 class DenseBackend:
@@ -36,7 +42,7 @@ class DenseBackend:
     async def build(self, name: str, rows: Iterable[VectorRow], progress: Callable[[int, int], None]) -> None:
         """In a child process; what it had embedded when it was killed is not done again. Raises DenseUnavailable."""
         self._vectors.mkdir(parents=True, exist_ok=True)
-        listed = self._vectors / f"{name}.rows"
+        listed = self._vectors / f"{name}.{os.getpid()}{ROWS}"
         vector_build.write_rows(rows, listed)
         asked = VectorBuild(
             rows=str(listed),
@@ -66,9 +72,16 @@ class DenseBackend:
         shutil.rmtree(self._vectors / name, ignore_errors=True)
 
     def sweep(self, keep: str) -> None:
-        for folder in self._vectors.iterdir() if self._vectors.exists() else ():
-            if folder.is_dir() and folder.name != keep:
-                shutil.rmtree(folder, ignore_errors=True)
+        """Other indexes, unless a process is building one just now, and what killed ones have left."""
+        if not self._vectors.exists():
+            return
+        with (self._vectors / LOCK).open("a") as lock, suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for entry in self._vectors.iterdir():
+                if entry.is_dir() and entry.name != keep:
+                    shutil.rmtree(entry, ignore_errors=True)
+                elif entry.suffix == ROWS and time.time() - entry.stat().st_mtime > LEFT_SECONDS:
+                    entry.unlink(missing_ok=True)
 
     def _latest(self, name: str) -> Path | None:
         """The newest finished index of another name: what a small change is patched from."""

@@ -16,6 +16,10 @@ Progress = Callable[[int, int], None]
 """Texts that have a vector, and all of them."""
 
 
+LOCK = "lock"
+"""In the folder of the indexes: one process writes there at a time."""
+
+
 class VectorBuild(msgspec.Struct, frozen=True):
     """What the child is told, as one JSON argument."""
 
