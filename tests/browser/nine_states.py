@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from help_stub import ARTICLE, CONFLICT, EVIDENCE, INSUFFICIENT, TAG, HelpStub, Problem, turn
+from help_stub import TAG, HelpStub, Problem
 from playwright.sync_api import Page
+from sample_turns import ARTICLE, CONFLICT, EVIDENCE, INSUFFICIENT, turn
 
 ARABIC = turn(
     language="ar",

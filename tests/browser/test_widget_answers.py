@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from help_stub import CLAIM, CONFLICT, CZECH, EVIDENCE, INSUFFICIENT, LISTED, SSO, HelpStub, turn
+from help_stub import HelpStub
 from nine_states import ask, settled
 from playwright.sync_api import Page, expect
+from sample_turns import CLAIM, CONFLICT, CZECH, EVIDENCE, INSUFFICIENT, LISTED, SSO, turn
 
 
 def opened(page: Page, stub: HelpStub, **options: object) -> None:

@@ -6,9 +6,10 @@ import gzip
 from pathlib import Path
 
 import pytest
-from help_stub import CLAIM, SSO, TAG, HelpStub, Problem, turn
+from help_stub import TAG, HelpStub, Problem
 from nine_states import ask, settled
 from playwright.sync_api import Page, expect
+from sample_turns import CLAIM, SSO, turn
 
 PREVIOUS = Path(__file__).parent / "previous" / "refdesk.js"
 

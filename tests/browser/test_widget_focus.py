@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from help_stub import INSUFFICIENT, HelpStub, Problem
+from help_stub import HelpStub, Problem
 from nine_states import ask, settled
 from playwright.sync_api import Browser, Locator, Page, expect
+from sample_turns import INSUFFICIENT
 
 INSIDE = "document.querySelector('refdesk-chat').shadowRoot.activeElement !== null"
 

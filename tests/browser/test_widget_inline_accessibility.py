@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from help_stub import INSUFFICIENT, TAG, HelpStub
+from help_stub import TAG, HelpStub
 from nine_states import ask, settled
 from playwright.sync_api import Page
+from sample_turns import INSUFFICIENT
 
 
 def test_an_inline_widget(page: Page, stub: HelpStub, check: Callable[[], None]) -> None:

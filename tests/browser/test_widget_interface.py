@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from help_stub import INSUFFICIENT, TAG, HelpStub
+from help_stub import TAG, HelpStub
 from nine_states import ARABIC_STRINGS, ask, settled
 from playwright.sync_api import Page, expect
+from sample_turns import INSUFFICIENT
 from test_widget_page import STUB, launcher
 
 WIDGET = Path(__file__).parents[2] / "widget"

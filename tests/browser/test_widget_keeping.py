@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from help_stub import TAG, HelpStub, turn
+from help_stub import TAG, HelpStub
 from nine_states import ask, settled
 from playwright.sync_api import Page, expect
+from sample_turns import turn
 from test_widget_faults import opened
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from help_stub import CONFLICT, EVIDENCE, INSUFFICIENT, SSO, TAG, HelpStub, turn
+from help_stub import TAG, HelpStub
 from nine_states import ask, settled
 from playwright.sync_api import Page, expect
+from sample_turns import CONFLICT, EVIDENCE, INSUFFICIENT, SSO, turn
 
 STUB = "<script>window.Refdesk=window.Refdesk||function(){(Refdesk.q=Refdesk.q||[]).push(arguments)}</script>"
 HOSTILE_CSS = """<style>

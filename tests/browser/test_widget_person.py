@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from help_stub import INSUFFICIENT, HelpStub, Problem
+from help_stub import HelpStub, Problem
 from nine_states import ask, settled
 from playwright.sync_api import Page, expect
+from sample_turns import INSUFFICIENT
 
 
 def refused(page: Page, stub: HelpStub, **contact: str) -> None:
