@@ -12,6 +12,7 @@ from refdesk.domain.console import AuditEntry, LogEntry, StaffKey, StaffRole, Ve
 MAX_NOTE = 4_000
 MAX_GAP_FIELD, MOST_AT_ONCE = 64, 200
 MAX_TAG = 40
+MOST_TAGS = 20
 MAX_LABEL = 100
 
 
@@ -168,7 +169,9 @@ class RetentionResponse(msgspec.Struct):
 
 TEXTS: dict[str, dict[str, dict[str, Any]]] = {
     "NoteRequest": {"text": text_rule(MAX_NOTE)},
-    "TagsRequest": {name: {"items": {"type": "string", **text_rule(MAX_TAG)}} for name in ("add", "remove")},
+    "TagsRequest": {
+        name: {"maxItems": MOST_TAGS, "items": {"type": "string", **text_rule(MAX_TAG)}} for name in ("add", "remove")
+    },
     "VerdictRequest": {"note": {"pattern": NO_NUL}},
     "KeyRequest": {"label": text_rule(MAX_LABEL)},
     "PreviewRequest": {"question": text_rule(MAX_QUESTION)},

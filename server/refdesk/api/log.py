@@ -15,6 +15,7 @@ from refdesk.api.ask import no_conversation, no_turn
 from refdesk.api.console_schemas import (
     MAX_NOTE,
     MAX_TAG,
+    MOST_TAGS,
     LogResponse,
     NoteRequest,
     TagsRequest,
@@ -35,7 +36,6 @@ from refdesk.errors import RequestError
 from refdesk.ports import Snapshot
 
 PAGE = 50
-MOST_TAGS = 20
 MAX_Q = 500
 EXPORT_PAGE = 200
 NDJSON = "application/x-ndjson"
@@ -177,8 +177,9 @@ async def change_tags(
 ) -> Annotations:
     """Adds some and removes others; what another agent does to other tags meanwhile stays."""
     services = services_of(request)
-    if len(data.add) > MOST_TAGS or len(data.remove) > MOST_TAGS:
-        raise RequestError(400, "too_many_tags", f"At most {MOST_TAGS} tags at once.", field="add")
+    for field, tags in (("add", data.add), ("remove", data.remove)):
+        if len(tags) > MOST_TAGS:
+            raise RequestError(400, "too_many_tags", f"`{field}`: at most {MOST_TAGS} tags at once.", field=field)
     add = [checked_text(tag, "add", MAX_TAG) for tag in data.add]
     remove = [checked_text(tag, "remove", MAX_TAG) for tag in data.remove]
     known = may_be_id(conversation_id) and await services.console.change_tags(
