@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 import pytest
 
+from refdesk import dense_service
 from refdesk.adapters import anthropic_model, postgres_database, search_words, sql_privacy, sql_turns
 from refdesk.adapters.anthropic_failures import kind_of_status
 from refdesk.api import auth, console_schemas, limits, log, login, reading, schemas, stats
@@ -31,8 +32,9 @@ from refdesk.domain.articles import ANONYMOUS, PUBLIC, STAFF, Article, HelpCentr
 from refdesk.domain.console import StaffRole
 from refdesk.domain.conversation import TurnTrail
 from refdesk.domain.events import PAYLOADS
-from refdesk.domain.gate import Reason
-from refdesk.retrieval import lexical
+from refdesk.domain.gate import THRESHOLD, Reason
+from refdesk.evaluation.calibration import AIM, ANSWERED
+from refdesk.retrieval import dense, lexical
 from refdesk.retrieval.generation import GenerationStore
 from refdesk.retrieval.search import CorpusSnapshot
 from refdesk.settings import MIN_SECRET, SETTINGS, load
@@ -217,7 +219,7 @@ async def test_what_is_for_staff_is_found_by_staff_only(snapshot):
     ],
 )
 async def test_evidence_comes_from_the_right_article(question, article_id, tmp_path):
-    settings = load({"REFDESK_CORPUS": str(CORPUS), "REFDESK_DATA": str(tmp_path / "data")})
+    settings = load({"REFDESK_CORPUS": str(CORPUS), "REFDESK_DATA": str(tmp_path / "data"), "REFDESK_DENSE": "off"})
     turn = await asked(settings, Terminal(io.StringIO(), io.StringIO()), question)
     assert turn.status == "evidence"
     assert turn.language == by_id()[article_id].language
@@ -325,6 +327,10 @@ LIMITS = [
     ("write-articles", f"up to {images.MAX_IMAGE_BYTES >> 20} MiB"),
     ("write-articles", f"more than {files.MAX_FILE_BYTES >> 20} MiB"),
     ("sync", f"larger than {files.MAX_FILE_BYTES >> 20} MiB"),
+    ("calibrate-refusals", f"up to {dense.TITLES} of your own titles"),
+    ("calibrate-refusals", f"one threshold, {THRESHOLD},"),
+    ("calibrate-refusals", f"lets {100 * AIM:.0f} of 100 answerable"),
+    ("calibrate-refusals", "prints up to five thresholds"),
     ("front-matter", "at most 64 characters"),
     ("sources", f"at most {sources.EXCERPT} characters"),
     ("citations", f"at most {citations.MAX_ANSWER:,} characters"),
@@ -368,6 +374,8 @@ def test_limits_in_words_are_those_of_the_code():
     assert (history.HISTORY_TURNS, anthropic_model.RETRIES) == (10, 2)
     assert (passwords.FEWEST, sql_privacy.GUARD, search_words.SHORTEST) == (5, 5, 3)
     assert (lexical.TITLE, lexical.SYNONYM, lexical.SECTION) == (3, 2, 2)
+    assert len({*ANSWERED, "the one in force"}) == 5
+    assert dense_service.RETRY_SECONDS == 60
     assert extract.evidence.__defaults__ == (3, None)
     assert metadata.ARTICLE_ID.fullmatch("a" * 64)
     assert not metadata.ARTICLE_ID.fullmatch("a" * 65)
