@@ -236,6 +236,27 @@ def test_excerpts_are_visibly_no_answer(page: Page, stub: HelpStub) -> None:
     page.locator("mark").first.wait_for()
 
 
+@pytest.mark.parametrize(
+    ("quote", "shown"),
+    [
+        ("| `boot(settings)` | puts the **widget** on the page |", "boot(settings) · puts the widget on the page"),
+        ("Open [SSO setup](sso-setup.md) and press `Save`.", "Open SSO setup and press Save."),
+        ("- First\n- Second", "- First\n- Second"),
+    ],
+)
+def test_quotes_are_shown_as_they_are_read(page: Page, stub: HelpStub, quote: str, shown: str) -> None:
+    evidence = [{**EVIDENCE["evidence"][0], "quote": quote}]
+    stub.answers |= {"excerpts": {**EVIDENCE, "evidence": evidence}, "tip": turn(claims=[{**CLAIM, "quote": quote}])}
+    opened(page, stub)
+    ask(page, "excerpts")
+    settled(page)
+    assert page.locator(".excerpts blockquote").inner_text() == shown
+    ask(page, "tip")
+    settled(page)
+    page.locator(".chip").hover()
+    assert page.get_by_role("tooltip").locator("blockquote").inner_text() == shown
+
+
 def test_a_conflict_shows_both_sides_and_chooses_none(page: Page, stub: HelpStub) -> None:
     stub.answers["q"] = CONFLICT
     opened(page, stub)

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "./state.ts";
-import { answerForClipboard, copy, spokenAnswer } from "./copying.ts";
+import { answerForClipboard, copy, spokenAnswer, words } from "./copying.ts";
 import type { Failure } from "./failures.ts";
 import { Person } from "./person.tsx";
 import { ArticleLink, IconButton, Text, type Surroundings } from "./parts.tsx";
@@ -117,7 +117,7 @@ function Excerpts({ around, message }: { around: Surroundings; message: Message 
       <Text message={message} server={server} />
       {(message.turn.evidence ?? []).map((item, index) => (
         <figure key={index}>
-          <blockquote dir="auto">{item.quote}</blockquote>
+          <blockquote dir="auto">{words(item.quote)}</blockquote>
           <figcaption class="small" data-quote={item.quote} data-section={item.section}>
             <ArticleLink id={item.source_id} url={item.url} server={server}>
               {item.title}
@@ -166,7 +166,7 @@ function Sides({ around, turn, conflict }: { around: Surroundings; turn: Turn; c
           const source = turn.sources?.find((each) => each.id === position.source_id);
           return (
             <figure key={index}>
-              <blockquote dir="auto">{position.quote}</blockquote>
+              <blockquote dir="auto">{words(position.quote)}</blockquote>
               <figcaption class="small" data-quote={position.quote} data-section={position.location}>
                 <ArticleLink id={position.source_id} url={source?.url} server={server}>
                   {source?.title ?? position.source_id}

@@ -38,12 +38,14 @@ export function answerForClipboard(turn: Turn, server: string, sourcesLabel: str
   return { text, html: body.innerHTML };
 }
 
-/** The answer as it is read out: its words, without marks and addresses. */
-export function spokenAnswer(turn: Turn): string {
+/** A text as it is read: its words, without marks and addresses. A row of a table that stands alone is its cells. */
+export function words(markdown: string): string {
   const body = document.createElement("div");
-  body.append(new Builder(() => null).markdown(turn.status === "stopped" ? heal(turn.answer) : turn.answer));
+  body.append(new Builder(() => null).markdown(markdown.replace(/^\|(.+)\|$/, (_, row: string) => row.replace(/ *(?<!\\)\| */g, " · "))));
   return plain(body).trim();
 }
+
+export const spokenAnswer = ({ status, answer }: Turn): string => words(status === "stopped" ? heal(answer) : answer);
 
 function sourceList(sources: Source[], server: string, label: string): Node {
   const part = document.createElement("div");

@@ -85,7 +85,7 @@ th,td{border:1px solid var(--line);padding:4px 8px;text-align:start;vertical-ali
 .text img{max-inline-size:100%;block-size:auto;border-radius:6px}
 mark{background:var(--mark);color:var(--on-mark);border-radius:2px}
 .box{border:1px solid var(--line);background:var(--surface);border-radius:10px;padding:10px 12px}
-.box blockquote{color:inherit}
+.box blockquote,.tip blockquote{color:inherit;white-space:pre-line}
 .small{font-size:13px;color:var(--muted)}
 .bad{color:var(--bad)}
 .sides{display:grid;grid-template-columns:1fr 1fr;gap:10px}
@@ -115,7 +115,7 @@ textarea{inline-size:100%;resize:none;border:1px solid var(--border);border-radi
 .list .pick{flex:1;min-inline-size:0;text-align:start;display:flex;flex-direction:column;padding:6px 8px}
 .list .pick span:first-child{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .tip{position:absolute;z-index:3;max-inline-size:min(340px,100% - 24px);background:var(--bg);color:var(--fg);border:1px solid var(--border);border-radius:10px;padding:8px 11px;box-shadow:0 4px 18px #0003;font-size:13px;line-height:1.45;max-block-size:220px;overflow:auto}
-.tip blockquote{margin-block:4px;color:inherit}
+.tip blockquote{margin-block:4px}
 .panel .latest{flex:none;align-self:center;margin-block:4px;border:1px solid var(--border);border-radius:16px;font-size:13px}
 @media (max-width:640px),(max-height:420px){
 dialog.panel,:host([position=start]) dialog.panel{inset:0;inline-size:100vw;block-size:100dvh;border:0;border-radius:0;padding-block-end:env(safe-area-inset-bottom)}

@@ -1,6 +1,7 @@
 // What a source says, shown while its chip or link is pointed at or has the focus. Escape takes it away.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { words } from "./copying.ts";
 import type { Surroundings } from "./parts.tsx";
 import { fill, formatDate } from "./strings.ts";
 import type { Source } from "./wire.ts";
@@ -36,7 +37,7 @@ export function Tip({ around, target }: { around: Surroundings; target: TipTarge
       {quotes.length > 0 && <p class="small">{strings.fromArticle}</p>}
       {quotes.slice(0, MOST_QUOTES).map((quote) => (
         <blockquote key={quote} dir="auto" lang={source.language}>
-          {quote}
+          {words(quote)}
         </blockquote>
       ))}
       {source.updated_at && <p class="small">{fill(strings.updated, formatDate(source.updated_at, language))}</p>}

@@ -82,7 +82,7 @@ async def demo_csp(request: Request[Any, Any, Any], language: Language = None) -
     )
     head = '<script src="/demo/files/strict.js"></script><script async src="/widget/refdesk.js"></script>'
     body = (
-        f"{shop(code, '/demo/csp')}<h2>Policy</h2><pre>{escape(policy)}</pre>"
+        f"{shop(code, '/demo/csp')}<h2>Policy</h2><p><code>{escape(policy)}</code></p>"
         '<p>Violations so far: <output id="violations">0</output></p></main>'
     )
     return html(SHOP[code][0], code, head, body, {"Content-Security-Policy": policy})
