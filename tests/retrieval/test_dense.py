@@ -281,11 +281,11 @@ def test_the_reach_of_own_titles_has_bounds(spreads: list[float], reach: float) 
     assert reach_of(spreads) == reach
 
 
-def test_a_language_without_a_bank_takes_the_lowest_of_the_others() -> None:
+def test_a_language_without_a_bank_takes_the_highest_of_the_others() -> None:
     low, high = (Baseline(Spread(middle, 0.1)) for middle in (0.1, 0.2))
     baselines = Baselines({"en de": high, "ru de": low, "en en": low})
-    assert baselines.of("ja", "de") == low
-    assert baselines.of("en", "de") == high
+    assert baselines.of("ja", "de") == high
+    assert baselines.of("ru", "de") == low
     assert baselines.of("ja", "ja") is None
     assert baselines.of("ja", "en") is None
     assert msgspec.json.decode(msgspec.json.encode(baselines), type=Baselines) == baselines

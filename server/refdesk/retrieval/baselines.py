@@ -83,12 +83,12 @@ class Baselines(msgspec.Struct, frozen=True):
         return f"{asked_in} {spoken}"
 
     def of(self, asked_in: str, spoken: str) -> Baseline | None:
-        """For a question in a language that has no bank: the lowest that any bank's language reaches, since too low a
-        baseline costs a model call and too high a one an answer."""
+        """For a question in a language that has no bank: the highest that any bank's language reaches. Questions in the
+        text's own language come nearer than all of them."""
         if (exact := self.pairs.get(self.key(asked_in, spoken))) is not None:
             return exact
         others = [pair for name, pair in self.pairs.items() if name.endswith(f" {spoken}") and name != "en en"]
-        return min(others, key=lambda pair: pair.off_topic.middle, default=None)
+        return max(others, key=lambda pair: pair.off_topic.middle, default=None)
 
 
 @lru_cache(maxsize=1)
