@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from widget_types import declared
+
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "widget" / "src"
-TYPES = (ROOT / "widget" / "refdesk.d.ts").read_text("utf-8")
 
 
 def article(name: str) -> str:
@@ -24,23 +25,17 @@ def section(text: str, heading: str) -> str:
     return text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
 
 
-def declared(interface: str) -> set[str]:
-    body = re.search(rf"export interface {interface} {{\n(.*?)^}}", TYPES, re.MULTILINE | re.DOTALL)
-    assert body
-    return set(re.findall(r'^  "?([\w-]+)"?[?:(<]', body[1], re.MULTILINE))
-
-
 def test_every_call_is_told() -> None:
     cells = re.findall(r"^\| (`.*?) \|", section(article("widget-api"), "Calls"), re.MULTILINE)
     told = {name for cell in cells for name in re.findall(r"`(\w+)\(", cell)}
-    assert told == declared("RefdeskApi")
+    assert told == set(declared("RefdeskApi"))
 
 
 def test_every_event_is_told_and_what_can_be_prevented() -> None:
     text = section(article("widget-api"), "Events")
     sentence, _, rest = text.partition("Each is also")
     events = re.findall(r'"([a-z-]+)"', source("events.ts").partition("EVENTS = [")[2].partition("]")[0])
-    assert set(re.findall(r"`([a-z-]+)`", sentence)) == set(events) == declared("RefdeskEvents")
+    assert set(re.findall(r"`([a-z-]+)`", sentence)) == set(events) == set(declared("RefdeskEvents"))
     cancelable = re.search(r"CANCELABLE = .*?\(\[(.*?)\]\)", source("events.ts"))
     assert cancelable
     prevented = rest.partition("can prevent")[2]
@@ -63,7 +58,7 @@ def test_the_parts_told_exist() -> None:
 def test_the_settings_of_the_declarations_are_those_of_the_code() -> None:
     body = re.search(r"export interface Settings {\n(.*?)^}", source("settings.ts"), re.MULTILINE | re.DOTALL)
     assert body
-    assert set(re.findall(r"^  (\w+)\?:", body[1], re.MULTILINE)) == declared("RefdeskSettings")
+    assert set(re.findall(r"^  (\w+)\?:", body[1], re.MULTILINE)) == set(declared("RefdeskSettings"))
 
 
 @pytest.mark.parametrize("language", ["en", "ru", "cs"])

@@ -14,16 +14,10 @@ from playwright.sync_api import Page, expect
 from sample_turns import INSUFFICIENT
 from test_widget_page import STUB, launcher
 
+from widget_types import TYPES, declared
+
 WIDGET = Path(__file__).parents[2] / "widget"
-TYPES = (WIDGET / "refdesk.d.ts").read_text("utf-8")
 LAYERS = ("server", "tag", "page", "boot")
-
-
-def interface(name: str) -> list[str]:
-    """The names that an interface of the declarations declares."""
-    body = re.search(rf"export interface {name} {{\n(.*?)^}}", TYPES, re.MULTILINE | re.DOTALL)
-    assert body
-    return re.findall(r'^  "?([\w-]+)"?[?:(<]', body[1], re.MULTILINE)
 
 
 # --- settings ---
@@ -78,7 +72,7 @@ def test_the_declarations_name_what_there_is(page: Page, stub: HelpStub) -> None
     page.goto(stub.page())
     launcher(page).wait_for()
     verbs = page.evaluate("Object.keys(Refdesk).filter((name) => typeof Refdesk[name] === 'function')")
-    assert sorted(interface("RefdeskApi")) == sorted(verbs)
+    assert sorted(declared("RefdeskApi")) == sorted(verbs)
     element = "document.querySelector('refdesk-chat')"
     inline = re.search(r"Pick<RefdeskApi, (.*?)>", TYPES)
     assert inline
@@ -94,7 +88,7 @@ def test_every_verb(page: Page, stub: HelpStub) -> None:
     names = (
         "boot update shutdown ready show hide open close toggle ask stop retry reset openArticle identify setContext on"
     ).split()
-    assert set(names) <= set(interface("RefdeskApi"))
+    assert set(names) <= set(declared("RefdeskApi"))
     page.evaluate("Refdesk.hide()")
     expect(launcher(page)).to_be_hidden()
     page.evaluate("Refdesk.show()")
@@ -169,7 +163,7 @@ LISTENING = (
 
 
 def test_the_page_hears_every_event(page: Page, stub: HelpStub) -> None:
-    names = interface("RefdeskEvents")
+    names = declared("RefdeskEvents")
     stub.answers["none"] = INSUFFICIENT
     stub.streams["slow"] = [("delta", {"text": "Half"}), ("hold", "ever"), ("done", None)]
     stub.streams["bad"] = [("error", {"status": 500, "code": "turn_failed", "title": "x", "detail": "x"})]
