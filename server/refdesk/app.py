@@ -30,6 +30,7 @@ from refdesk.api.services import Services
 from refdesk.assistant.asking import Assistant
 from refdesk.assistant.runs import TurnRuns
 from refdesk.assistant.turn import Limits
+from refdesk.console_pages.routes import ROUTER as CONSOLE_PAGES
 from refdesk.dense_service import Backend
 from refdesk.errors import ModelFailure, StorageUnavailable
 from refdesk.gaps.service import GapService
@@ -236,7 +237,7 @@ def create_app(parts: Parts) -> ASGIApp:
 
 def litestar_app(*lifespan: Any) -> Litestar:
     return Litestar(
-        route_handlers=HANDLERS,
+        route_handlers=[*HANDLERS, CONSOLE_PAGES],
         lifespan=list(lifespan),
         exception_handlers={Exception: handle},
         before_request=refuse_repeated,

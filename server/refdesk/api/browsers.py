@@ -27,6 +27,8 @@ PAGE_POLICY = (
 )
 PUBLIC_PATHS = ("/widget/", "/static/")
 """Files that any page may load: no Origin check, their own caching."""
+PAGES_WITH_FORMS = "/console/"
+"""Their forms come without a preflight; their guards look at Origin, and the session's cookie is SameSite=Strict."""
 SEND_SECONDS = 30.0
 """How long a client may leave a piece of a stream unread before the connection is closed; the turn goes on."""
 NO_BODY = frozenset((b"", b"0"))
@@ -72,7 +74,8 @@ class BrowserGate:
             await preflight(send, cors)
             return
         sending = with_headers(send, scope["path"], request_id, cors)
-        if scope["method"] in ("POST", "PUT", "PATCH") and not is_json(headers):
+        changes = scope["method"] in ("POST", "PUT", "PATCH")
+        if changes and not is_json(headers) and not (scope["path"].startswith(PAGES_WITH_FORMS) and is_form(headers)):
             detail = "Send the body as `Content-Type: application/json`, not compressed."
             await refuse(sending, 415, "unsupported_media_type", detail, request_id)
             return
@@ -133,6 +136,12 @@ def is_json(headers: dict[bytes, str]) -> bool:
     if kind is None:
         return b"transfer-encoding" not in headers and headers.get(b"content-length", "").encode() in NO_BODY
     return kind.partition(";")[0].strip().lower() == "application/json"
+
+
+def is_form(headers: dict[bytes, str]) -> bool:
+    """Whether the body is a form as a page sends it, without files."""
+    kind = headers.get(b"content-type", "").partition(";")[0].strip().lower()
+    return kind == "application/x-www-form-urlencoded" and b"content-encoding" not in headers
 
 
 def with_headers(send: Send, path: str, request_id: str, cors: list[tuple[bytes, bytes]]) -> Send:

@@ -1,0 +1,40 @@
+"""The console's pages: every route, and what all of them do about refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from litestar import Request, Response, Router, get
+from litestar.params import FromPath
+
+from refdesk.api.staff import agents
+from refdesk.console_pages import conversations, sign_in
+from refdesk.console_pages.problem_pages import problem_page
+from refdesk.console_pages.rendering import go_to
+from refdesk.errors import RequestError
+
+
+@get("/console", guards=[agents], include_in_schema=False)
+async def first_page(request: Request[Any, Any, Any]) -> Response[Any]:
+    return go_to("/console/conversations")
+
+
+@get("/console/{rest:path}", guards=[agents], include_in_schema=False)
+async def no_page(rest: FromPath[str]) -> Response[Any]:
+    """What is mistyped is answered as a page, like everything here."""
+    raise RequestError(404, "not_found", "There is nothing at this address.")
+
+
+PAGES: list[Any] = [
+    first_page,
+    no_page,
+    sign_in.sign_in_page,
+    sign_in.sign_in,
+    sign_in.sign_out,
+    sign_in.choose_language,
+    sign_in.console_static,
+    conversations.conversation_list,
+    conversations.conversation_news,
+]
+
+ROUTER = Router("/", route_handlers=PAGES, exception_handlers={Exception: problem_page})

@@ -1,0 +1,20 @@
+"""Which page answers what to nobody, to an agent and to an admin. The ids name nothing; the forms are empty."""
+
+from __future__ import annotations
+
+TO_SIGN_IN = 303
+SEEN = (TO_SIGN_IN, 200, 200)
+ADMIN = (TO_SIGN_IN, 403, 200)
+NO_SUCH = (TO_SIGN_IN, 404, 404)
+
+PAGES: dict[str, tuple[int, int, int]] = {
+    "GET /console/{rest}": NO_SUCH,
+    "GET /console": (TO_SIGN_IN, 303, 303),
+    "GET /console/sign-in": (200, 303, 303),
+    "POST /console/sign-in": (401, 401, 401),
+    "POST /console/sign-out": (401, 303, 303),
+    "POST /console/language": (303, 303, 303),
+    "GET /console/static/{name}": (404, 404, 404),
+    "GET /console/conversations": SEEN,
+    "GET /console/conversations/news": SEEN,
+}

@@ -1,0 +1,43 @@
+"""Turns for the pages to show: an answered one, a refused one, and hostile ones that point to a canary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+from model_replies import REFUND_CLAIM, answering, opens
+from people import ask
+from refdesk_server import RefdeskServer
+
+from scripted_api import ScriptedModel
+
+
+def hostile(canary: str) -> str:
+    return (
+        f'When are refunds issued? <img src="{canary}/a"><script src="{canary}/b"></script>'
+        f'<link rel=stylesheet href="{canary}/c"> ![x]({canary}/d) [y](javascript:alert(1)) "onfocus=alert(1) '
+        f"autofocus \u202e{{{{7*7}}}}"
+    )
+
+
+def seed(server: RefdeskServer, model: ScriptedModel, canary: str) -> list[dict[str, Any]]:
+    """One conversation of three turns."""
+    texts = hostile(canary)
+    invented = {**REFUND_CLAIM, "text": f"Invented {texts}", "quote": f"Refunds never come {texts}"}
+    answer = f"Refunds are issued within 14 days ([Refunds](doc:refunds)). {texts}"
+    model.script(opens("refunds"), answering(answer, REFUND_CLAIM, invented))
+    with server.client(server.token()) as visitor:
+        first = ask(visitor, "When are refunds issued?", page={"url": f"{canary}/page", "title": texts})
+        talk = first["conversation_id"]
+        model.script(opens("refunds"), answering(answer, REFUND_CLAIM))
+        second = ask(visitor, texts, conversation_id=talk)
+        third = ask(visitor, "Zyx wvut srqpo jklm?", conversation_id=talk)
+        feedback = {"rating": "down", "comment": texts}
+        visitor.put(f"/v1/turns/{third['id']}/feedback", json=feedback)
+    return [first, second, third]
+
+
+def annotate(admin: httpx2.Client, turns: list[dict[str, Any]], texts: str) -> None:
+    place = f"/v1/console/conversations/{turns[0]['conversation_id']}"
+    assert admin.post(f"{place}/notes", json={"text": texts}).status_code == 201
+    assert admin.patch(f"{place}/tags", json={"add": [texts[-40:]]}).status_code == 200
