@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -62,6 +63,7 @@ def test_safe_methods_change_nothing(
     server: RefdeskServer, model: ScriptedModel, tokens: dict[str, str | None]
 ) -> None:
     with server.client(tokens["admin"]) as admin:
+        await_idle(server)
         before = stored(server)
         for route in STATUSES:
             method, path = route.split(" ")
@@ -73,6 +75,19 @@ def test_safe_methods_change_nothing(
                 admin.request(verb, address, params=QUERIES.get(route), headers=headers)
             assert admin.request("TRACE", address).status_code == 405
     assert stored(server) == before
+
+
+def await_idle(server: RefdeskServer) -> None:
+    """Until every turn of the tests before has been looked at for the docs-gap queue."""
+    waiting = (
+        "SELECT EXISTS (SELECT 1 FROM turns WHERE NOT looked_at) OR EXISTS"
+        " (SELECT 1 FROM gap_questions WHERE gap_id IS NULL)"
+    )
+    end = time.monotonic() + PATIENCE
+    with closing(sqlite3.connect(server.data / "refdesk.db", timeout=PATIENCE)) as database:
+        while database.execute(waiting).fetchone() != (0,):
+            assert time.monotonic() < end
+            time.sleep(0.1)
 
 
 def stored(server: RefdeskServer) -> list[str]:

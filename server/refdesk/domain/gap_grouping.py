@@ -36,6 +36,9 @@ SAME_WORDING = 0.97
 """Cosine without the common part."""
 NEAR = 0.96
 """From here on two wordings of one language need no company."""
+SAME_PART = 0.9
+"""What the wordings of one language in two piles must reach where those are joined for their counterparts' sake."""
+ROUNDS = 4
 ACROSS, ACROSS_COSINE = 0.2, 0.25
 """What a pair of counterparts must reach: against its surroundings, and by itself."""
 SAME_COMPANY, ENOUGH = 0.72, 1.6
@@ -96,7 +99,9 @@ def grouped(
             piles.join_if_free(rows[0], row)
     if encoded is not None:
         Units(wordings, encoded, units, piles).join()
-        Units(wordings, encoded, parts(wordings, piles), piles).join_across()
+        for _ in range(ROUNDS):
+            if not Units(wordings, encoded, parts(wordings, piles), piles).join_again():
+                break
     return piles.numbers()
 
 
@@ -147,16 +152,31 @@ class Units:
         self._join_company()
 
     def join_across(self) -> None:
+        for _, row, counterpart in self._pairs():
+            self._add_counterparts(row, counterpart)
+            if self._languages(row).isdisjoint(self._languages(counterpart)):  # else a third one says otherwise
+                self._piles.join_if_free(self._first[row], self._first[counterpart])
+
+    def join_again(self) -> bool:
+        """Once more, with a pile's wordings of each language as one unit: a misspelt wording that took a counterpart
+        keeps nobody else from it. Whether anything was joined."""
+        for rows in self._by_pile().values():
+            for one, other in combinations(rows, 2):
+                self._add_counterparts(one, other)
+        joined = False
+        for _, row, counterpart in self._pairs():
+            if self._agree(row, counterpart):
+                joined |= self._piles.join_if_free(self._first[row], self._first[counterpart])
+        return joined
+
+    def _pairs(self) -> list[tuple[float, int, int]]:
+        """Units of two languages that are each other's nearest against their surroundings, the nearest first."""
         found: list[tuple[float, int, int]] = []
         for one, other in combinations(sorted(self._rows), 2):
             found += self._across(one, other)
-        for _, row, counterpart in sorted(found, reverse=True):
-            self._join_counterparts(row, counterpart)
-
-    # --- across languages ---
+        return sorted(found, reverse=True)
 
     def _across(self, one: str, other: str) -> list[tuple[float, int, int]]:
-        """Pairs that are each other's nearest, with how near against their surroundings."""
         (own, own_beside), (foreign, foreign_beside) = self._centred[one], self._centred[other]
         near = np.asarray(own @ foreign.T, np.float32)
         scaled = against_surroundings(
@@ -164,26 +184,42 @@ class Units:
             usual(near, np.asarray(own @ foreign_beside.T, np.float32)),
             usual(near.T, np.asarray(foreign @ own_beside.T, np.float32)),
         )
-        best, back = scaled.argmax(axis=1), scaled.argmax(axis=0)
         ours, theirs = self._rows[one], self._rows[other]
+        piles = [np.array([self._piles.number(self._first[row]) for row in rows]) for rows in (ours, theirs)]
+        scaled[piles[0][:, None] == piles[1][None, :]] = -np.inf
+        best, back = scaled.argmax(axis=1), scaled.argmax(axis=0)
         return [
             (float(scaled[at, to]), ours[at], theirs[to])
             for at, to in enumerate(best.tolist())
             if back[to] == at and scaled[at, to] >= ACROSS and near[at, to] >= ACROSS_COSINE
         ]
 
-    def _join_counterparts(self, one: int, other: int) -> None:
+    def _add_counterparts(self, one: int, other: int) -> None:
         self._counterparts.setdefault(self._wordings[other].language, {})[one] = other
         self._counterparts.setdefault(self._wordings[one].language, {})[other] = one
-        spoken = [self._spoken(row) for row in (one, other)]
-        if spoken[0].isdisjoint(spoken[1]):  # else a third language says otherwise
-            self._piles.join_if_free(self._first[one], self._first[other])
 
-    def _spoken(self, row: int) -> set[str]:
-        pile = self._piles.number(self._first[row])
-        return {
-            self._wordings[at].language for at, first in enumerate(self._first) if self._piles.number(first) == pile
-        }
+    def _agree(self, one: int, other: int) -> bool:
+        """Whether what the piles of two units have in the same language is the same."""
+        mine, yours = (self._parts_beside(row) for row in (one, other))
+        shared = [(mine[language], yours[language]) for language in mine.keys() & yours.keys()]
+        return all(
+            float(self._vector(row) @ self._vector(same)) >= SAME_PART and not self._are_two(row, same)
+            for row, same in shared
+        )
+
+    def _parts_beside(self, row: int) -> dict[str, int]:
+        """By language, the units of its pile."""
+        rows = self._by_pile()[self._piles.number(self._first[row])]
+        return {self._wordings[at].language: at for at in rows}
+
+    def _by_pile(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for row, first in enumerate(self._first):
+            found.setdefault(self._piles.number(first), []).append(row)
+        return found
+
+    def _languages(self, row: int) -> set[str]:
+        return {self._wordings[at].language for at in self._by_pile()[self._piles.number(self._first[row])]}
 
     # --- in one language ---
 

@@ -57,9 +57,12 @@ class Piles:
         if gone in self._owner:
             self._owner[into] = self._owner[gone]
 
-    def join_if_free(self, one: int, other: int) -> None:
-        if self._pile[one] != self._pile[other] and self.may_join(one, other):
+    def join_if_free(self, one: int, other: int) -> bool:
+        """Whether they were two and are one now."""
+        free = self._pile[one] != self._pile[other] and self.may_join(one, other)
+        if free:
             self.join(one, other)
+        return free
 
 
 def merge_by_average(piles: Piles, rows: Sequence[int], scores: NDArray[np.float32], least: float) -> None:
