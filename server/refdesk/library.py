@@ -85,6 +85,7 @@ class Library:
                 "articles": len(reading.articles),
                 "seconds": round(time.perf_counter() - started, 3),
                 "finished_at": now(),
+                "gate": gate_of(self.current()),
                 **msgspec.to_builtins(reading.report),
             }
             self._log(reading)
@@ -141,12 +142,8 @@ class Library:
             return {"corpus": "unavailable", "index": "unavailable"}
         dense = self.dense.state if self.dense is not None else {"status": "off"}
         articles = len(snapshot.catalogue.all)
-        gate = {
-            "threshold": snapshot.threshold,
-            "evidence": "words" if snapshot.dense is None else "vectors",
-            "own": msgspec.to_builtins(snapshot.own_threshold),
-        }
-        return {"corpus": "ok", "index": snapshot.generation, "articles": articles, "dense": dense, "gate": gate}
+        facts = {"index": snapshot.generation, "articles": articles, "dense": dense, "gate": gate_of(snapshot)}
+        return {"corpus": "ok", **facts}
 
     # --- what pages show ---
 
@@ -179,6 +176,15 @@ def refusal(error: CorpusError | DataFolderError) -> tuple[int, str]:
     if isinstance(error, DataFolderError):
         return 503, "storage_unavailable"
     return 409, "mass_deletion" if isinstance(error, MassDeletion) else "corpus_unreadable"
+
+
+def gate_of(snapshot: CorpusSnapshot) -> dict[str, Any]:
+    """What decides about refusals just now, for health and console. `own`: the owner's choice, if there is one."""
+    return {
+        "threshold": snapshot.threshold,
+        "evidence": "words" if snapshot.dense is None else "vectors",
+        "own": msgspec.to_builtins(snapshot.own_threshold),
+    }
 
 
 def now() -> str:

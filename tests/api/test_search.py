@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 
@@ -75,6 +77,40 @@ def test_the_command_line_judges_as_the_server_does_once_vectors_serve(
             best = explained["passages"][0]
             assert {"near", "cosine", "title_cosine", "rank_meaning"} <= best["signals"].keys()
             assert best["evidence_score"] == pytest.approx(seen[best["id"]]["evidence_score"], abs=2e-3)
+
+
+def test_a_threshold_that_is_set_beside_the_server_serves_from_the_next_sync_and_after_a_restart(
+    new_server: Callable[..., RefdeskServer],
+) -> None:
+    server = new_server().start()
+
+    def set_threshold(choice: str) -> None:
+        command = [sys.executable, "-m", "refdesk.cli", "calibrate", "--set", choice]
+        subprocess.run(command, env=server.environment, check=True, stdout=subprocess.DEVNULL)
+
+    def judged() -> tuple[float, str]:
+        with server.client(STAFF_KEY) as staff:
+            gate = staff.get("/health/ready").json()["gate"]
+            assert passages(staff, COVERED)[0]["signals"]["threshold"] == gate["threshold"]  # type: ignore[index]
+            return gate["threshold"], staff.post(
+                "/v1/ask", json={"question": "When are refunds issued for broken lamps?"}
+            ).json()["status"]
+
+    built_in = judged()
+    assert built_in[1] == "evidence"
+    set_threshold("0.999")
+    assert judged() == built_in
+    with server.client(STAFF_KEY) as staff:
+        report = staff.post("/v1/console/sync", json={"wait": True}).json()
+    assert report["gate"]["own"]["threshold"] == report["gate"]["threshold"] == 0.999
+    assert judged() == (0.999, "insufficient")
+    assert server.stop() == 0
+    server.start()
+    assert judged() == (0.999, "insufficient")
+    set_threshold("default")
+    with server.client(STAFF_KEY) as staff:
+        assert staff.post("/v1/console/sync", json={"wait": True}).json()["gate"]["own"] is None
+    assert judged() == built_in
 
 
 def wait_for_vectors(server: RefdeskServer) -> None:
