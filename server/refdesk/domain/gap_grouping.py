@@ -25,6 +25,7 @@ from refdesk.domain.gap_nearness import (
     centred,
     company,
     likely_pairs,
+    spread,
     support,
     unit,
     usual,
@@ -181,8 +182,8 @@ class Units:
         near = np.asarray(own @ foreign.T, np.float32)
         scaled = against_surroundings(
             near,
-            usual(near, np.asarray(own @ foreign_beside.T, np.float32)),
-            usual(near.T, np.asarray(foreign @ own_beside.T, np.float32)),
+            usual(near[:, spread(foreign)], np.asarray(own @ foreign_beside.T, np.float32)),
+            usual(near.T[:, spread(own)], np.asarray(foreign @ own_beside.T, np.float32)),
         )
         ours, theirs = self._rows[one], self._rows[other]
         piles = [np.array([self._piles.number(self._first[row]) for row in rows]) for rows in (ours, theirs)]

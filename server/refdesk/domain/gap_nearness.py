@@ -24,6 +24,8 @@ COMPANY = 20
 """Nearest others that two questions may have in common."""
 FAR = 0.25
 """A third question less near than this is no company."""
+ALIKE = 0.6
+"""Questions nearer than this to one another stand for one in the surroundings of another language's."""
 LIKELY = 0.5
 """Common company from which on a pair's support is worked out."""
 
@@ -49,6 +51,19 @@ def usual(near: Matrix, beside: Matrix, *, own: bool = False) -> Matrix:
     if most < 1:
         return np.zeros((len(near), 1), np.float32)
     return np.asarray(np.partition(everything, -most, axis=1)[:, -most:].mean(axis=1, keepdims=True), np.float32)
+
+
+def spread(vectors: Matrix) -> list[int]:
+    """Rows of which none is like another: a hundred misspelt wordings of one question are no surroundings of their own
+    translation."""
+    chosen: list[int] = []
+    free = np.ones(len(vectors), np.bool_)
+    while free.any():
+        row = int(free.argmax())
+        chosen.append(row)
+        free &= vectors @ vectors[row] < ALIKE
+        free[row] = False
+    return chosen
 
 
 def against_surroundings(near: Matrix, one: Matrix, other: Matrix) -> Matrix:

@@ -1,0 +1,156 @@
+"""Grouping by words, by meaning, across languages and against it; and whose id a group keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from refdesk.domain.gap_grouping import Encoded, Vectors, grouped
+from refdesk.domain.gap_ids import Member, named
+from refdesk.domain.gap_nearness import Matrix, unit
+from refdesk.domain.gap_wordings import Wording
+
+DIMENSIONS = 64
+
+
+def wordings(*texts: str, language: str = "en") -> list[Wording]:
+    return [Wording.of(text, language) for text in texts]
+
+
+def by_words(*texts: str, language: str = "en") -> list[int]:
+    return grouped(wordings(*texts, language=language), None)
+
+
+def encoded(vectors: Sequence[Matrix]) -> Encoded:
+    """The same vectors for both encoders, and nothing beside."""
+    rows = unit(np.stack(vectors).astype(np.float32))
+    return Encoded(Vectors(rows, {}), Vectors(rows, {}))
+
+
+def apart(count: int, seed: int = 0) -> list[Matrix]:
+    """Vectors that have nothing in common."""
+    return list(np.linalg.qr(np.random.default_rng(seed).normal(size=(DIMENSIONS, count)))[0].T.astype(np.float32))
+
+
+# --- by words ---
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("How do I export invoices as PDF?", "export pdf invoices"),
+        ("Can you export the invoice to a PDF", "How can I export INVOICES as pdf?!"),
+        ("How do I export invoices as PDF?", "How do I exprt invoices as PDF?"),
+        ("How do I export invoices of March as PDF?", "How do I exprot invoicess of March as PDF?"),
+        ("How do I export invoices as PDF?", "hwo do I export invoices as PDF?"),
+    ],
+)
+def test_order_case_inflection_and_slips_do_not_matter(one: str, other: str) -> None:
+    assert by_words(one, other) == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("How do I export invoices as PDF?", "How do I import invoices as PDF?"),
+        ("Where can I export invoices as PDF?", "When can I export invoices as PDF?"),
+        ("Why do invoices fail with error 404?", "Why do invoices fail with error 500?"),
+        ("How do I block my card?", "How do I block my cart?"),
+        ("How do I export invoices as PDF?", "How do I export invoices as PDF in colour?"),
+        ("invoice", "invoicing team"),
+    ],
+)
+def test_another_word_number_or_thing_asked_for_is_another_question(one: str, other: str) -> None:
+    assert by_words(one, other) == [0, 1]
+
+
+ROOMS = ("cellar", "kitchen", "garage", "attic", "bathroom", "hallway")
+
+
+def test_a_usual_word_is_no_misspelt_other_one() -> None:
+    texts = [f"Where is the {colour} board of the {room}?" for colour in ("green", "great") for room in ROOMS]
+    texts += [
+        f"Please paint {room} {colour} today" for colour in ("green", "great") for room in ("hall", "roof", "door")
+    ]
+    groups = by_words(*texts)
+    assert len(set(groups)) == len(texts)
+
+
+def test_languages_are_kept_apart_by_words() -> None:
+    both = [*wordings("export PDF invoices"), *wordings("export PDF invoices", language="cs")]
+    assert grouped(both, None) == [0, 1]
+
+
+def test_what_has_no_content_word_is_like_nothing() -> None:
+    assert by_words("?", "???", "why") == [0, 1, 2]
+
+
+# --- by vectors ---
+
+
+def test_the_same_vector_is_the_same_question_unless_the_thing_asked_for_differs() -> None:
+    axes = apart(4)
+    texts = wordings("alpha beta", "gamma delta", "epsilon zeta", "When is eta?", "Where is eta?")
+    groups = grouped(texts, encoded([axes[0], axes[0], axes[1], axes[2], axes[2]]))
+    assert groups == [0, 0, 2, 3, 4]
+
+
+def test_counterparts_in_another_language_are_one_and_the_rest_stays_apart() -> None:
+    axes = apart(30)
+    english = wordings(*(f"alpha{n} beta{n}" for n in range(20)))
+    russian = wordings(*(f"альфа{n} бета{n}" for n in range(10, 30)), language="ru")
+    groups = grouped([*english, *russian], encoded([*axes[:20], *axes[10:30]]))
+    assert groups[10:20] == groups[20:30] == list(range(10, 20))
+    assert len(set(groups)) == 30
+
+
+def test_the_order_of_arrival_does_not_matter() -> None:
+    axes = apart(12, seed=3)
+    noise = np.random.default_rng(1).normal(size=(24, DIMENSIONS)).astype(np.float32) * 0.02
+    texts = wordings(*(f"alpha{n} beta{n}" for n in range(24)))
+    vectors = [axes[n // 2] + noise[n] for n in range(24)]
+    groups = grouped(texts, encoded(vectors))
+    order = list(np.random.default_rng(2).permutation(24))
+    shuffled = grouped([texts[n] for n in order], encoded([vectors[n] for n in order]))
+    found = {(a, b) for a in range(24) for b in range(24) if groups[a] == groups[b]}
+    again = {(order[a], order[b]) for a in range(24) for b in range(24) if shuffled[a] == shuffled[b]}
+    assert found == again
+    assert len(set(groups)) == 12
+
+
+# --- by hand ---
+
+
+def test_owners_stand_above_words_and_vectors() -> None:
+    axes = apart(3)
+    texts = wordings("alpha beta gamma", "alpha beta gamma", "delta epsilon", "alpha beta gamma")
+    vectors = encoded([axes[0], axes[0], axes[1], axes[0]])
+    assert len(set(grouped(texts, vectors, ["one", "two", "one", None]))) == 2
+    groups = grouped(texts, vectors, ["one", "two", "one", None])
+    assert groups[0] == groups[2] != groups[1]
+    assert groups[3] in (groups[0], groups[1])
+
+
+# --- ids ---
+
+
+def member(gap_id: str | None, weight: int = 1, owner: str | None = None) -> Member:
+    return Member(gap_id=gap_id, owner=owner, weight=weight)
+
+
+def test_a_group_keeps_the_id_of_most_of_its_visitors() -> None:
+    assert named([0, 0, 0], [member("g_a", 2), member("g_b", 1), member(None, 9)]) == ["g_a"] * 3
+
+
+def test_an_id_goes_with_the_larger_part_and_the_other_gets_a_new_one() -> None:
+    names = named([0, 1, 1], [member("g_a", 1), member("g_a", 2), member("g_a", 2)])
+    assert names[1:] == ["g_a", "g_a"]
+    assert names[0] not in ("g_a", "")
+
+
+def test_owned_ids_are_given_to_nobody_else() -> None:
+    names = named([0, 1], [member("g_a", 9), member("g_b", 1, owner="g_a")])
+    assert names[1] == "g_a"
+    assert names[0] != "g_a"
