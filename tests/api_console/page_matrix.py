@@ -17,4 +17,11 @@ PAGES: dict[str, tuple[int, int, int]] = {
     "GET /console/static/{name}": (404, 404, 404),
     "GET /console/conversations": SEEN,
     "GET /console/conversations/news": SEEN,
+    "GET /console/conversations/{conversation_id}": NO_SUCH,
+    "POST /console/conversations/{conversation_id}/notes": (401, 400, 400),
+    "POST /console/conversations/{conversation_id}/tags": (401, 404, 404),
+    "POST /console/turns/{turn_id}/verdict": (401, 404, 404),
+    "POST /console/turns/{turn_id}/replay": (401, 404, 404),
+    "GET /console/turns/{turn_id}/receipt": NO_SUCH,
+    "GET /console/turns/{turn_id}/receipt.json": NO_SUCH,
 }

@@ -14,7 +14,15 @@ from signing_in import Canary, sign_in
 
 from scripted_api import ScriptedModel
 
-PAGES = ("/console/conversations", "/console/conversations?q=refunds&status=answered&grounded=true", "/console/none")
+PAGES = (
+    "/console/conversations",
+    "/console/conversations?q=refunds&status=answered&grounded=true",
+    "/console/none",
+    "/console/conversations/{talk}",
+    "/console/conversations/{talk}?turn={turn}&article=refunds",
+    "/console/turns/{turn}/receipt",
+    "/console/turns/{refused}/receipt",
+)
 
 
 @pytest.fixture(scope="module")

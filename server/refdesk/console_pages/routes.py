@@ -8,7 +8,7 @@ from litestar import Request, Response, Router, get
 from litestar.params import FromPath
 
 from refdesk.api.staff import agents
-from refdesk.console_pages import conversations, sign_in
+from refdesk.console_pages import conversation, conversations, sign_in
 from refdesk.console_pages.problem_pages import problem_page
 from refdesk.console_pages.rendering import go_to
 from refdesk.errors import RequestError
@@ -35,6 +35,13 @@ PAGES: list[Any] = [
     sign_in.console_static,
     conversations.conversation_list,
     conversations.conversation_news,
+    conversation.conversation_page,
+    conversation.note,
+    conversation.tags,
+    conversation.verdict,
+    conversation.replay_page,
+    conversation.receipt_page,
+    conversation.receipt_json,
 ]
 
 ROUTER = Router("/", route_handlers=PAGES, exception_handlers={Exception: problem_page})
