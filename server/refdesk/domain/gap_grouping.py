@@ -38,7 +38,9 @@ SAME_WORDING = 0.97
 NEAR = 0.96
 """From here on two wordings of one language need no company."""
 SAME_PART = 0.9
-"""What the wordings of one language in two piles must reach where those are joined for their counterparts' sake."""
+"""What the wordings of one language in two piles must reach where those are joined for their counterparts' sake …"""
+STRAY, TIMES = 0.6, 8
+"""… and where one has so many times the other's, which are misspelt ones then."""
 ROUNDS = 4
 ACROSS, ACROSS_COSINE = 0.2, 0.25
 """What a pair of counterparts must reach: against its surroundings, and by itself."""
@@ -138,6 +140,7 @@ class Units:
         self._wordings = [wordings[rows[0]] for rows in units]
         self._encoded = encoded.middles(units)
         self._first = [rows[0] for rows in units]
+        self._sizes = [len(rows) for rows in units]
         self._piles = piles
         self._rows = by_language(self._wordings)
         self._centred: dict[str, tuple[Matrix, Matrix]] = {}
@@ -203,10 +206,12 @@ class Units:
         """Whether what the piles of two units have in the same language is the same."""
         mine, yours = (self._parts_beside(row) for row in (one, other))
         shared = [(mine[language], yours[language]) for language in mine.keys() & yours.keys()]
-        return all(
-            float(self._vector(row) @ self._vector(same)) >= SAME_PART and not self._are_two(row, same)
-            for row, same in shared
-        )
+        return all(self._are_one(row, same) for row, same in shared)
+
+    def _are_one(self, one: int, other: int) -> bool:
+        few, many = sorted((self._sizes[one], self._sizes[other]))
+        least = STRAY if few * TIMES <= many else SAME_PART
+        return float(self._vector(one) @ self._vector(other)) >= least and not self._are_two(one, other)
 
     def _parts_beside(self, row: int) -> dict[str, int]:
         """By language, the units of its pile."""

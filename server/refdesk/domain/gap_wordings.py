@@ -9,6 +9,7 @@ from itertools import combinations
 
 import msgspec
 
+from refdesk.domain.gap_piles import breathe
 from refdesk.text.numbers import numbers
 from refdesk.text.terms import content_words, fold, is_stop_word, primary, surface_words
 
@@ -89,6 +90,8 @@ def misspelt_pairs(wordings: Sequence[Wording]) -> Iterator[tuple[int, int]]:
         usual.update((wording.language, word) for word in wording.words)
     seen: set[tuple[int, int]] = set()
     for rows in sharing(wordings).values():
+        if len(rows) > 1:
+            breathe()
         for pair in combinations(rows, 2):
             if pair not in seen:
                 seen.add(pair)

@@ -8,6 +8,7 @@ import numpy as np
 
 from refdesk.domain.gap_grouping import Encoded, Vectors
 from refdesk.domain.gap_nearness import Matrix
+from refdesk.errors import DenseUnavailable
 from refdesk.ports import ENGLISH, MULTILINGUAL, Embedder
 from refdesk.retrieval.baselines import off_topic
 
@@ -20,6 +21,11 @@ class Encoding:
     def __init__(self, embedders: Callable[[], Embedders]) -> None:
         self._embedders = embedders
         self._known: dict[tuple[str, str], Matrix] = {}
+        self._stopped = False
+
+    def stop(self) -> None:
+        """The server ends: whoever waits for vectors gets DenseUnavailable."""
+        self._stopped = True
 
     def encoded(self, questions: Sequence[str], languages: Sequence[str]) -> Encoded | None:
         """None: no encoders. Raises DenseUnavailable."""
@@ -41,6 +47,8 @@ class Encoding:
 
     def _vectors(self, embedders: Embedders, name: str, texts: Sequence[str]) -> Matrix:
         for text in texts:
+            if self._stopped:
+                raise DenseUnavailable("the server ends")
             if (name, text) not in self._known:
                 self._known[name, text] = embedders[name].embed_queries([text])[0]
         return np.stack([self._known[name, text] for text in texts])

@@ -118,7 +118,11 @@ class GapService:
         if pile.version == self._grouped_version:
             return
         if pile.wordings:
-            gaps = await asyncio.to_thread(self._regrouped, pile)
+            try:
+                gaps = await asyncio.to_thread(self._regrouped, pile)
+            except asyncio.CancelledError:
+                self._encoding.stop()  # a server that ends waits for its threads
+                raise
             at = self.now()
             if await self.store.regroup(Regrouping(pile.version, gaps, at, announce=self.tells)) is None:
                 self._wanted.set()
