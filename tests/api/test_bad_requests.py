@@ -60,6 +60,7 @@ def post(client: httpx2.Client, body: bytes, **headers: str) -> httpx2.Response:
         ({"question": "refunds?", "page": {"title": "a\u0000"}}, "page.title_invalid", "page.title"),
         ({"question": "refunds?", "conversation_id": 5}, None, "conversation_id"),
         ({"question": "refunds?", "locale": []}, None, "locale"),
+        ({"question": "refunds?", "page": "null"}, None, "page"),
         *(
             ({"question": "refunds?", name: value}, None, name)
             for name, value in (
@@ -250,6 +251,19 @@ def test_a_page_past_the_end_is_empty(visitor: httpx2.Client) -> None:
 def test_feedback_that_is_wrong_is_named(visitor: httpx2.Client, body: dict[str, Any], field: str) -> None:
     turn = visitor.post("/v1/ask", json={"question": "refunds?"}).json()
     problem(visitor.put(f"/v1/turns/{turn['id']}/feedback", json=body), 400, None, field)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [("sync", {"wait": 1}, "wait"), ("sync", {"force": "no"}, "force"), ("retention", {"force": 0}, "force"),
+     ("retention", {"force": "true"}, "force"), ("staff/nobody", {"disabled": "false"}, "disabled")],
+)  # fmt: skip
+def test_a_value_of_another_type_is_not_bent_into_shape(
+    server: RefdeskServer, path: str, body: dict[str, Any], field: str
+) -> None:
+    with server.client(STAFF_KEY) as staff:
+        method = "PATCH" if path.startswith("staff") else "POST"
+        problem(staff.request(method, f"/v1/console/{path}", json=body), 400, "invalid_request", field)
 
 
 @pytest.mark.parametrize("last", ["x", "-1", "1.5", "9" * 6000, "²", ""])

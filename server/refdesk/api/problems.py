@@ -136,6 +136,21 @@ def request_id_of(request: Request[Any, Any, Any]) -> str:
     return str(request.scope.get("state", {}).get("request_id", ""))
 
 
+def refuse_bent(value: Any, kind: Any) -> None:
+    """Raises RequestError 400 where the value fits the type only loosely; one that does not fit at all is left to the
+    decoder, which names every such field."""
+    try:
+        msgspec.convert(value, kind, strict=True)
+    except msgspec.ValidationError as error:
+        try:
+            msgspec.convert(value, kind, strict=False)
+        except msgspec.ValidationError:
+            return
+        what, _, place = str(error).partition(" - at `$.")
+        field = place.rstrip("`")
+        raise RequestError(400, "invalid_request", f"`{field}`: {what}.", field=field) from error
+
+
 class JsonRequest(Request[Any, Any, Any]):
     """A body that breaks off, or is nested so deeply that the decoder gives up, is a bad body, not a fault of ours."""
 
@@ -146,7 +161,13 @@ class JsonRequest(Request[Any, Any, Any]):
             raise RequestError(400, "body_incomplete", "The body ended before its announced length.") from error
 
     async def json(self) -> Any:
+        """What the decoder would bend into its type (`"force": "no"`, `"page": "null"`) is refused like any other value
+        of a wrong type."""
         try:
-            return await super().json()
+            value = await super().json()
         except RecursionError as error:
             raise SerializationException from error
+        data = self.scope["route_handler"].parsed_fn_signature.parameters.get("data")
+        if data is not None:
+            refuse_bent(value, data.annotation)
+        return value
