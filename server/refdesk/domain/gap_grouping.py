@@ -44,7 +44,7 @@ STRAY, TIMES = 0.6, 8
 ROUNDS = 4
 ACROSS, ACROSS_COSINE = 0.2, 0.25
 """What a pair of counterparts must reach: against its surroundings, and by itself."""
-SAME_COMPANY, ENOUGH = 0.72, 1.6
+SAME_COMPANY, ENOUGH = 0.71, 1.55
 EXCHANGEABLE, ONE_SIDED = 0.05, 0.1
 """Cosine by which counterparts may be nearer to their own questions than to the other's; and a counterpart to its own
 question than to one that has none."""

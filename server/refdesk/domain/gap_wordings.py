@@ -21,7 +21,7 @@ USUAL = 3
 TIMES = 10
 """A misspelling is at most one in so many of the word."""
 COMMON = 2
-"""Words that must be the same before others count as misspelt."""
+"""Words that must be the same before others count as misspelt; one is enough if it is long."""
 MOST_SLIPS = 2
 MOST_WORDS = 14
 """Content words of a question that is compared."""
@@ -106,9 +106,10 @@ def sharing(wordings: Sequence[Wording]) -> dict[tuple[str, frozenset[str]], lis
         if len(wording.words) > MOST_WORDS:
             continue
         for count in range(MOST_SLIPS + 1):
-            if len(wording.words) - count >= COMMON:
-                for left_out in combinations(sorted(wording.words), count):
-                    found.setdefault((wording.language, wording.words - {*left_out}), []).append(row)
+            for left_out in combinations(sorted(wording.words), count):
+                same = wording.words - {*left_out}
+                if len(same) >= COMMON or any(len(word) >= LONG for word in same):
+                    found.setdefault((wording.language, same), []).append(row)
     return found
 
 
