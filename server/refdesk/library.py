@@ -48,6 +48,7 @@ class Library:
         self._report: dict[str, Any] | None = None
         self._lock = asyncio.Lock()
         self._pages = ArticlePages(corpus)
+        self._step: tuple[int, int, str] | None = None
 
     def current(self) -> CorpusSnapshot:
         return self._generations.current()
@@ -78,7 +79,11 @@ class Library:
     async def _run(self, *, force: bool) -> dict[str, Any]:
         async with self._lock:
             started = time.perf_counter()
-            reading = await asyncio.to_thread(self._read_and_publish, force)
+            self._step = (0, 0, "")
+            try:
+                reading = await asyncio.to_thread(self._read_and_publish, force)
+            finally:
+                self._step = None
             self._report = {
                 "status": "done",
                 "generation": self.current().generation,
@@ -94,7 +99,7 @@ class Library:
             return self._report
 
     def _read_and_publish(self, force: bool) -> CorpusReading:
-        reading = read_corpus(self._corpus, self._articles(), self._progress, force=force)
+        reading = read_corpus(self._corpus, self._articles(), self._tell, force=force)
         with self._writing():
             own = own_threshold(self._data)
             self._generations.publish(reading.centre, reading.articles, self._indexing, own_threshold=own)
@@ -110,8 +115,12 @@ class Library:
             raise DataFolderError(f"data folder {self._data}: {why}") from error
 
     def _indexing(self, done: int, total: int) -> None:
+        self._tell(done, total, "indexing articles")
+
+    def _tell(self, done: int, total: int, what: str) -> None:
+        self._step = (done, total, what)
         if self._progress is not None:
-            self._progress(done, total, "indexing articles")
+            self._progress(done, total, what)
 
     def _articles(self) -> tuple[Article, ...]:
         try:
@@ -134,6 +143,9 @@ class Library:
 
     def last_report(self) -> dict[str, Any] | None:
         return self._report
+
+    def under_way(self) -> tuple[int, int, str] | None:
+        return self._step
 
     def readiness(self) -> dict[str, Any]:
         try:

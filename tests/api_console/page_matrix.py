@@ -9,7 +9,9 @@ NO_SUCH = (TO_SIGN_IN, 404, 404)
 
 PAGES: dict[str, tuple[int, int, int]] = {
     "GET /console/{rest}": NO_SUCH,
-    "GET /console": (TO_SIGN_IN, 303, 303),
+    "GET /console": SEEN,
+    "POST /console/sync": (401, 303, 303),
+    "GET /console/sync": SEEN,
     "GET /console/sign-in": (200, 303, 303),
     "POST /console/sign-in": (401, 401, 401),
     "POST /console/sign-out": (401, 303, 303),

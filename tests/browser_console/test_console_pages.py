@@ -18,6 +18,7 @@ PAGES = (
     "/console/conversations",
     "/console/conversations?q=refunds&status=answered&grounded=true",
     "/console/none",
+    "/console",
     "/console/conversations/{talk}",
     "/console/conversations/{talk}?turn={turn}&article=refunds",
     "/console/turns/{turn}/receipt",

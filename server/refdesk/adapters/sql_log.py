@@ -150,7 +150,7 @@ def picked(wanted: LogFilter, dialect: str) -> tuple[Select[*tuple[Any, ...]], C
 
 
 def conditions(wanted: LogFilter) -> list[ColumnElement[bool]]:
-    equal = ("status", "grounded", "rating", "kind", "language")
+    equal = ("status", "grounded", "rating", "kind", "language", "reason", "model_error")
     found = [turns.c[name] == getattr(wanted, name) for name in equal if getattr(wanted, name) is not None]
     if wanted.since is not None:
         found.append(turns.c.created_at >= moment(wanted.since, "from"))

@@ -26,6 +26,9 @@ class Syncing(Protocol):
         """Runs a sync (or joins the one that runs) and gives its report, once readers see the result."""
 
     def last_report(self) -> dict[str, Any] | None: ...
+    def under_way(self) -> tuple[int, int, str] | None:
+        """Of a sync that runs now: done, of how many, what; None: none runs."""
+
     def readiness(self) -> dict[str, Any]:
         """Index state for /health/ready: generation, articles, whether dense retrieval serves yet."""
 

@@ -1,4 +1,4 @@
-"""One conversation: what was said, the evidence of each turn, an article as a turn used it, and what staff put to it."""
+"""One conversation: what was said, the evidence of each turn, an article as a turn used it, and notes of staff."""
 
 from __future__ import annotations
 

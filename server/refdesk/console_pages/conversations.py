@@ -18,7 +18,21 @@ from refdesk.errors import RequestError
 
 FIELDS = {"from": "since", "to": "until", "visitor": "visitor_id"}
 """Of the query's names those that the filter has otherwise."""
-NAMES = ("q", "status", "grounded", "rating", "kind", "language", "verdict", "tag", "visitor", "from", "to")
+NAMES = (
+    "q",
+    "status",
+    "grounded",
+    "rating",
+    "kind",
+    "language",
+    "reason",
+    "model_error",
+    "verdict",
+    "tag",
+    "visitor",
+    "from",
+    "to",
+)
 CHOICES: dict[str, tuple[str, ...]] = {
     "status": get_args(Status),
     "grounded": ("true", "false"),

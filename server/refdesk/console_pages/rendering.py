@@ -31,7 +31,10 @@ STATIC = {
     "htmx.LICENSE.txt": "text/plain; charset=utf-8",
 }
 AnyRequest = Request[Any, Any, Any]
-NAVIGATION: tuple[tuple[str, str], ...] = (("conversations", "/console/conversations"),)
+NAVIGATION: tuple[tuple[str, str], ...] = (
+    ("overview", "/console"),
+    ("conversations", "/console/conversations"),
+)
 """Name of the text, and address."""
 
 

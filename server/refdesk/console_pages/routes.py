@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from litestar import Request, Response, Router, get
+from litestar import Response, Router, get
 from litestar.params import FromPath
 
 from refdesk.api.staff import agents
-from refdesk.console_pages import conversation, conversations, sign_in
+from refdesk.console_pages import conversation, conversations, overview, sign_in
 from refdesk.console_pages.problem_pages import problem_page
-from refdesk.console_pages.rendering import go_to
 from refdesk.errors import RequestError
-
-
-@get("/console", guards=[agents], include_in_schema=False)
-async def first_page(request: Request[Any, Any, Any]) -> Response[Any]:
-    return go_to("/console/conversations")
 
 
 @get("/console/{rest:path}", guards=[agents], include_in_schema=False)
@@ -26,7 +20,9 @@ async def no_page(rest: FromPath[str]) -> Response[Any]:
 
 
 PAGES: list[Any] = [
-    first_page,
+    overview.overview_page,
+    overview.sync_now,
+    overview.sync_state,
     no_page,
     sign_in.sign_in_page,
     sign_in.sign_in,

@@ -22,6 +22,9 @@ class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
     rating: Literal["up", "down"] | None = None
     kind: Kind | None = None
     language: str | None = None
+    reason: str | None = None
+    """Of a refusal."""
+    model_error: str | None = None
     verdict: Verdict | None = None
     tag: str | None = None
     """Of the conversation."""
