@@ -197,8 +197,16 @@ def test_quotes_true_and_false(visitor: httpx2.Client, model: ScriptedModel) -> 
     assert "30 days" not in json.dumps(turn)
 
 
-def test_a_flood_of_text_is_cut_without_a_half_link(visitor: httpx2.Client, model: ScriptedModel) -> None:
-    model.script(answering("Refunds, see [Refunds](doc:refunds). " * 6_000))
+@pytest.mark.parametrize("order", ["claims first", "answer first", "plain text"])
+def test_a_flood_of_text_is_cut_without_a_half_link(visitor: httpx2.Client, model: ScriptedModel, order: str) -> None:
+    flood = "Refunds, see [Refunds](doc:refunds). " * 20_000
+    swapped = json.dumps({"answer": flood, "outcome": "answered", "claims": [], "conflicts": []})
+    replies = {
+        "claims first": answering(flood),
+        "answer first": Reply((Call("toolu_1", "answer", (swapped,)),), "tool_use"),
+        "plain text": says(flood),
+    }
+    model.script(replies[order])
     events = all_events(visitor, QUESTION)
     turn = events[-1].json
     assert turn["truncated"] == "length"

@@ -110,7 +110,14 @@ def test_a_lone_surrogate_becomes_a_replacement_character():
     assert "".join(v for n, v in items if n == "answer") == "a�b�c"
 
 
-@pytest.mark.parametrize("start", ['{"claims": [{"text": "', '{"answer": "', '{"claims": [', '{"a": 1'])
+def test_the_answers_text_is_passed_on_however_long_it_is():
+    reader, items = read(['{"answer": "', *["word " * 100] * 1_000, '", "outcome": "answered"}'])
+    assert sum(len(value) for name, value in items if name == "answer") == 500_000 > LONGEST
+    assert items[-1] == ("outcome", "answered")
+    assert reader.done
+
+
+@pytest.mark.parametrize("start", ['{"claims": [{"text": "', '{"claims": [', '{"a": 1', '{"answer": "a", "b": "'])
 def test_what_does_not_end_is_given_up(start):
     reader, piece = AnswerReader(), "1," * 500
     reader.feed(start)

@@ -16,8 +16,8 @@ Item: TypeAlias = tuple[str, Any]
 ("missing_information", list), ("answer", piece of text), ("answer_end", None)."""
 
 LONGEST = 200_000
-"""Characters of a whole input; the 4 000 tokens of a turn never have as many, and a hostile endpoint may not fill the
-memory."""
+"""Characters of an input without its answer's text, which is passed on and has a bound of its own. The 4 000 tokens of
+a turn never have as many, and a hostile endpoint may not fill the memory."""
 ELEMENTS = ("claims", "conflicts")
 SPACE = " \t\r\n"
 PLAIN = re.compile(r'[^"\\]+')
@@ -50,9 +50,9 @@ class AnswerReader:
         self._at = 0
         self._items = []
         self._length += len(piece)
-        self.broken = self.broken or self.overlong
         while not self.broken and not self.done and self._state():
             pass
+        self.broken = self.broken or self.overlong
         return self._items
 
     @property
@@ -168,7 +168,9 @@ class AnswerReader:
         return not self.done
 
     def _answer_text(self) -> bool:
+        began = self._at
         text, self._at, ended = decode_string(self._text, self._at)
+        self._length -= self._at - began
         if text:
             self._items.append(("answer", text))
         if ended:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from refdesk.domain import claims as checking
-from refdesk.domain.citations import AnswerResolver
+from refdesk.domain.citations import MAX_ANSWER, AnswerResolver
 from refdesk.domain.claims import Verified
 from refdesk.domain.conflicts import VerifiedConflict, verify_conflicts
 from refdesk.domain.conversation import Claim, QuotedText, RejectedClaim
@@ -53,7 +53,8 @@ class AnswerDraft:
         elif name == "conflicts":
             self._raw.setdefault("conflicts", []).append(value)
         elif name == "answer":
-            self._held += value
+            if len(self._held) <= MAX_ANSWER:
+                self._held += value
             self._release()
         elif name in ("outcome", "missing_information"):
             self._raw[name] = value
