@@ -24,6 +24,13 @@ PAGES: dict[str, tuple[int, int, int]] = {
     "POST /console/conversations/{conversation_id}/tags": (401, 404, 404),
     "POST /console/turns/{turn_id}/verdict": (401, 404, 404),
     "POST /console/turns/{turn_id}/replay": (401, 404, 404),
+    "GET /console/gaps": SEEN,
+    "GET /console/gaps/{gap_id}": NO_SUCH,
+    "POST /console/gaps/{gap_id}": (401, 404, 404),
+    "POST /console/gaps/{gap_id}/merge": (401, 400, 400),
+    "POST /console/gaps/{gap_id}/split": (401, 400, 400),
+    "POST /console/gaps/{gap_id}/check": (401, 404, 404),
+    "POST /console/gaps/{gap_id}/draft": (401, 404, 404),
     "GET /console/turns/{turn_id}/receipt": NO_SUCH,
     "GET /console/turns/{turn_id}/receipt.json": NO_SUCH,
 }

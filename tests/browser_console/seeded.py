@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import httpx2
 from model_replies import REFUND_CLAIM, answering, opens
 from people import ask
-from refdesk_server import RefdeskServer
+from refdesk_server import PATIENCE, RefdeskServer
 
 from scripted_api import ScriptedModel
 
@@ -41,3 +42,13 @@ def annotate(admin: httpx2.Client, turns: list[dict[str, Any]], texts: str) -> N
     place = f"/v1/console/conversations/{turns[0]['conversation_id']}"
     assert admin.post(f"{place}/notes", json={"text": texts}).status_code == 201
     assert admin.patch(f"{place}/tags", json={"add": [texts[-40:]]}).status_code == 200
+
+
+def first_gap(admin: httpx2.Client) -> dict[str, Any]:
+    """A gap of the queue, once turns were looked at."""
+    for _ in range(int(PATIENCE / 0.1)):
+        for view in ({}, {"cause": "out_of_scope"}):
+            if listed := admin.get("/v1/console/gaps", params=view).json()["gaps"]:
+                return dict(listed[0])
+        time.sleep(0.1)
+    raise AssertionError("the queue stays empty")

@@ -9,7 +9,7 @@ import pytest
 from people import ask, new_account
 from playwright.sync_api import Browser, Page, expect
 from refdesk_server import STAFF_KEY, RefdeskServer
-from seeded import annotate, hostile, seed
+from seeded import annotate, first_gap, hostile, seed
 from signing_in import Canary, sign_in
 
 from scripted_api import ScriptedModel
@@ -19,6 +19,9 @@ PAGES = (
     "/console/conversations?q=refunds&status=answered&grounded=true",
     "/console/none",
     "/console",
+    "/console/gaps",
+    "/console/gaps?cause={cause}&gap={gap}",
+    "/console/gaps/{gap}",
     "/console/conversations/{talk}",
     "/console/conversations/{talk}?turn={turn}&article=refunds",
     "/console/turns/{turn}/receipt",
@@ -31,11 +34,14 @@ def turns(server: RefdeskServer, model: ScriptedModel, canary: Canary) -> list[d
     made = seed(server, model, canary.url)
     with server.client(STAFF_KEY) as admin:
         annotate(admin, made, hostile(canary.url))
+        made[0]["gap"] = first_gap(admin)
     return made
 
 
 def address(server: RefdeskServer, path: str, turns: list[dict[str, Any]]) -> str:
-    return server.url + path.format(talk=turns[0]["conversation_id"], turn=turns[0]["id"], refused=turns[2]["id"])
+    gap = turns[0]["gap"]
+    ids = {"talk": turns[0]["conversation_id"], "turn": turns[0]["id"], "refused": turns[2]["id"]}
+    return server.url + path.format(gap=gap["id"], cause=gap["cause"], **ids)
 
 
 def test_the_sign_in_page_is_accessible(page: Page, server: RefdeskServer, check: Callable[[], None]) -> None:

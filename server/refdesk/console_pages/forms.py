@@ -22,6 +22,9 @@ class Form:
         value = self._values.get(name, "")
         return storable(value.strip(), name) if isinstance(value, str) else ""
 
+    def has(self, name: str) -> bool:
+        return name in self._values
+
     def secret(self, name: str) -> str:
         """As it was typed."""
         value = self._values.get(name, "")

@@ -14,6 +14,7 @@ from refdesk.api.services import Services, services_of
 from refdesk.api.staff import agents
 from refdesk.api.stats import DAYS, DayFigures, Figures, StatsResponse, figures, stats
 from refdesk.console_pages.charts import HEIGHT, WIDTH, stacked
+from refdesk.console_pages.gaps import top_gaps
 from refdesk.console_pages.rendering import go_to, query_of, show
 
 PERIODS = (7, 30, 90)
@@ -53,6 +54,7 @@ async def overview_page(request: Request[Any, Any, Any]) -> Response[Any]:
         size=(WIDTH, HEIGHT),
         periods=periods(services),
         never_cited=[figure for figure in articles if "opened_never_cited" in figure.signals][:MOST_LISTED],
+        gaps=(await top_gaps(request)).gaps,
         model=services.settings.model if services.settings.anthropic_api_key else None,
         state=services.syncing.readiness(),
         **sync_values(services),

@@ -34,6 +34,7 @@ AnyRequest = Request[Any, Any, Any]
 NAVIGATION: tuple[tuple[str, str], ...] = (
     ("overview", "/console"),
     ("conversations", "/console/conversations"),
+    ("gaps", "/console/gaps"),
 )
 """Name of the text, and address."""
 
