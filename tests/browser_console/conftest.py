@@ -12,6 +12,7 @@ from chromium import CHROMIUM, LAUNCH
 from people import new_account
 from playwright.sync_api import Page, expect
 from refdesk_server import RefdeskServer
+from seeded import hostile_article
 from signing_in import Canary, sign_in
 
 from scripted_api import ScriptedModel, scripted_model
@@ -48,8 +49,10 @@ def model() -> Iterator[ScriptedModel]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory, model: ScriptedModel) -> Iterator[RefdeskServer]:
-    started = RefdeskServer(tmp_path_factory.mktemp("console"), model.url).start()
+def server(tmp_path_factory: pytest.TempPathFactory, model: ScriptedModel, canary: Canary) -> Iterator[RefdeskServer]:
+    started = RefdeskServer(tmp_path_factory.mktemp("console"), model.url)
+    (started.corpus / "hostile.md").write_text(hostile_article(canary.url), "utf-8")
+    started.start()
     yield started
     assert started.stop() == 0
 

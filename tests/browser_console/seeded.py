@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -19,6 +20,12 @@ def hostile(canary: str) -> str:
         f'<link rel=stylesheet href="{canary}/c"> ![x]({canary}/d) [y](javascript:alert(1)) "onfocus=alert(1) '
         f"autofocus \u202e{{{{7*7}}}}"
     )
+
+
+def hostile_article(canary: str) -> str:
+    texts = hostile(canary)
+    title = json.dumps(f"Hostile {texts}"[:110])
+    return f"---\ntitle: {title}\n---\n\n# {texts}\n\n{texts}\n\n<iframe src='{canary}/e'></iframe>\n"
 
 
 def seed(server: RefdeskServer, model: ScriptedModel, canary: str) -> list[dict[str, Any]]:

@@ -19,6 +19,10 @@ PAGES = (
     "/console/conversations?q=refunds&status=answered&grounded=true",
     "/console/none",
     "/console",
+    "/console/articles",
+    "/console/articles/hostile?role=public",
+    "/console/search?q=hostile+onfocus",
+    "/console/search?q=When+are+refunds+issued",
     "/console/gaps",
     "/console/gaps?cause={cause}&gap={gap}",
     "/console/gaps/{gap}",
@@ -58,7 +62,9 @@ def test_the_sign_in_page_is_accessible(page: Page, server: RefdeskServer, check
 def test_a_page_is_accessible_and_inert(
     signed_in: Page, server: RefdeskServer, turns: list[dict[str, Any]], check: Callable[[], None], path: str
 ) -> None:
-    signed_in.goto(address(server, path, turns))
+    answer = signed_in.goto(address(server, path, turns))
+    assert answer is not None
+    assert answer.status == (404 if path.endswith("none") else 200)
     check()
     signed_in.set_viewport_size({"width": 360, "height": 740})
     assert signed_in.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), (

@@ -35,6 +35,7 @@ NAVIGATION: tuple[tuple[str, str], ...] = (
     ("overview", "/console"),
     ("conversations", "/console/conversations"),
     ("gaps", "/console/gaps"),
+    ("articles", "/console/articles"),
 )
 """Name of the text, and address."""
 

@@ -8,7 +8,7 @@ from litestar import Response, Router, get
 from litestar.params import FromPath
 
 from refdesk.api.staff import agents
-from refdesk.console_pages import conversation, conversations, gaps, overview, sign_in
+from refdesk.console_pages import articles, conversation, conversations, gaps, overview, sign_in
 from refdesk.console_pages.problem_pages import problem_page
 from refdesk.errors import RequestError
 
@@ -38,6 +38,9 @@ PAGES: list[Any] = [
     conversation.replay_page,
     conversation.receipt_page,
     conversation.receipt_json,
+    articles.article_list,
+    articles.article_page,
+    articles.search_page,
     gaps.gap_list,
     gaps.gap_page,
     gaps.change_gap,
