@@ -1,10 +1,10 @@
 """How well questions that ask the same are grouped, and what would be grouped wrongly.
 
     python tests/bench/grouping.py --models CACHE --vectors FILE.sqlite question_groups_en.json xquad_en.json \
-        xquad_en_qru.json [office_questions.json]
+        xquad_en_qru.json office_questions.json gnome_questions.json
 
 The first set is {"groups": [{"group", "questions"}]}; the next two hold the same questions in two languages, line by
-line, as one pile; the last one is ours, in three languages. Recall and precision are of pairs.
+line, as one pile; the last ones are ours, in three languages. Recall and precision are of pairs.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ def main() -> None:
     mixed = translated(asked.sets[1:3])
     measure("English and Russian", Pile(encoders, mixed), asked.verbose)
     measure("… identical texts one", Pile(encoders, one_number_for_one_text(mixed)), False)
-    if len(asked.sets) > 3:
-        measure("everyday questions", Pile(encoders, everyday(asked.sets[3])), asked.verbose)
+    for path in asked.sets[3:]:
+        measure(path.stem, Pile(encoders, everyday(path)), asked.verbose)
 
 
 if __name__ == "__main__":

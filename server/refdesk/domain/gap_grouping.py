@@ -39,7 +39,7 @@ NEAR = 0.96
 """From here on two wordings of one language need no company."""
 SAME_PART = 0.9
 """What the wordings of one language in two piles must reach where those are joined for their counterparts' sake …"""
-STRAY, TIMES = 0.6, 8
+STRAY, TIMES = 0.6, 3
 """… and where one has so many times the other's, which are misspelt ones then."""
 ROUNDS = 4
 ACROSS, ACROSS_COSINE = 0.2, 0.25
