@@ -130,9 +130,7 @@ class DenseService:
             vectors.close()
             raise
 
-    def _calibrated(
-        self, backend: Backend, name: str, vectors: VectorIndex, snapshot: CorpusSnapshot
-    ) -> DensePassages:
+    def _calibrated(self, backend: Backend, name: str, vectors: VectorIndex, snapshot: CorpusSnapshot) -> DensePassages:
         baselines = kept_baselines(backend.note(name))
         dense = DensePassages(vectors, self._embedders, snapshot, baselines)
         if baselines is None:
