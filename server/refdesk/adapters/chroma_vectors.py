@@ -53,14 +53,11 @@ class _Collection:
         slots, distances = found["ids"][0], found["distances"][0]
         if len(slots) < ENOUGH * expected:
             raise DenseUnavailable("the vector index has lost vectors")
-        hits = [
-            (row, 1.0 - distance)
-            for slot, distance in zip(map(int, slots), distances, strict=True)
-            for row in self._slots.rows(slot)
-        ]
-        if len({row for row, _ in hits}) == 0 < expected:
+        rows, owners = self._slots.rows([int(slot) for slot in slots])
+        if not len(rows) and expected:
             raise DenseUnavailable("the vector index returned unknown ids")
-        return hits
+        cosines = 1.0 - np.asarray(distances, np.float32)
+        return list(zip(rows.tolist(), cosines[owners].tolist(), strict=True))
 
     def vectors(self, rows: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         pairs = self._slots.of_rows(rows)

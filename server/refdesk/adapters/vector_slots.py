@@ -37,17 +37,23 @@ class Slots(msgspec.Struct, frozen=True):
     def live(self) -> int:
         return int(np.count_nonzero(self.keys))
 
-    def rows(self, slot: int) -> list[int]:
-        start, end = np.searchsorted(self.pairs[:, 0], [slot, slot + 1])
-        found: list[int] = self.pairs[start:end, 1].tolist()
-        return found
+    def rows(self, slots: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The rows of these slots, in the order of the slots, and of each row the place of its slot among them."""
+        places, owners = _places(self.pairs[:, 0], np.asarray(slots, np.int32))
+        return self.pairs[places, 1], owners
 
     def of_rows(self, rows: Sequence[int]) -> NDArray[np.int32]:
         """The pairs of these rows, ordered by row."""
-        wanted = np.unique(np.asarray(rows, np.int32))
-        starts, ends = (np.searchsorted(self.by_row[:, 1], wanted, side=side) for side in ("left", "right"))
-        found = [np.arange(start, end) for start, end in zip(starts, ends, strict=True)]
-        return self.by_row[np.concatenate(found)] if found else self.by_row[:0]
+        places, _ = _places(self.by_row[:, 1], np.unique(np.asarray(rows, np.int32)))
+        return self.by_row[places]
+
+
+def _places(rising: NDArray[np.int32], wanted: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each wanted value stands, as often as it does, and which of the wanted it is."""
+    starts, ends = (np.searchsorted(rising, wanted, side=side) for side in ("left", "right"))
+    counts = ends - starts
+    owners = np.repeat(np.arange(len(wanted)), counts)
+    return np.arange(counts.sum()) + np.repeat(starts - np.cumsum(counts) + counts, counts), owners
 
 
 class VectorFile:

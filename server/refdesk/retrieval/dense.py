@@ -39,6 +39,8 @@ FEW_TITLES = 10
 TITLE_WEIGHT = 0.3
 FOREIGN = 1.5
 """Spreads that a passage in another language must be nearer, if there are passages in the question's own."""
+FOREIGN_SHARE = 0.3
+"""Of the candidates that each other language is asked for, where there are passages in the question's own."""
 PACKED = 8
 """Passages that a question gets: the gate looks at the best of them."""
 SAMPLE = 512
@@ -219,10 +221,10 @@ class DensePassages:
     def _near(self, query: str, language: str, scope: Scope, limit: int) -> Iterator[Near]:
         visible = self._by_language(scope)
         for spoken, parts in visible.items():
-            asked = _Asked(query, language, spoken, parts)
-            near = self._measured(asked, self._nearest(asked, limit))
+            asked, is_foreign = _Asked(query, language, spoken, parts), spoken != language and language in visible
+            near = self._measured(asked, self._nearest(asked, round(FOREIGN_SHARE * limit) if is_foreign else limit))
             if self._baselines and len(visible) > 1 and (baseline := self._baselines.of(language, spoken)):
-                away = FOREIGN if spoken != language and language in visible else 0.0
+                away = FOREIGN if is_foreign else 0.0
                 near = near._replace(similarity=baseline.off_topic.above(near.similarity) - away)
             yield near
 
