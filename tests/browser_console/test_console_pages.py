@@ -23,6 +23,11 @@ PAGES = (
     "/console/articles/hostile?role=public",
     "/console/search?q=hostile+onfocus",
     "/console/search?q=When+are+refunds+issued",
+    "/console/account",
+    "/console/staff",
+    "/console/audit",
+    "/console/settings",
+    "/console/privacy?who={visitor}",
     "/console/gaps",
     "/console/gaps?cause={cause}&gap={gap}",
     "/console/gaps/{gap}",
@@ -39,12 +44,15 @@ def turns(server: RefdeskServer, model: ScriptedModel, canary: Canary) -> list[d
     with server.client(STAFF_KEY) as admin:
         annotate(admin, made, hostile(canary.url))
         made[0]["gap"] = first_gap(admin)
+        talk = admin.get(f"/v1/console/conversations/{made[0]['conversation_id']}").json()
+        made[0]["visitor_id"] = talk["visitor_id"]
     return made
 
 
 def address(server: RefdeskServer, path: str, turns: list[dict[str, Any]]) -> str:
     gap = turns[0]["gap"]
-    ids = {"talk": turns[0]["conversation_id"], "turn": turns[0]["id"], "refused": turns[2]["id"]}
+    ids = {"talk": turns[0]["conversation_id"], "turn": turns[0]["id"], "refused": turns[2]["id"],
+           "visitor": turns[0]["visitor_id"]}  # fmt: skip
     return server.url + path.format(gap=gap["id"], cause=gap["cause"], **ids)
 
 

@@ -16,6 +16,7 @@ from litestar import Request, Response
 from litestar.response import Redirect
 from markupsafe import Markup
 
+from refdesk.api.members import Member
 from refdesk.console_pages.texts import LANGUAGES, text_in
 from refdesk.domain.answer_html import render as answer_html
 
@@ -36,8 +37,10 @@ NAVIGATION: tuple[tuple[str, str], ...] = (
     ("conversations", "/console/conversations"),
     ("gaps", "/console/gaps"),
     ("articles", "/console/articles"),
+    ("account", "/console/account"),
 )
 """Name of the text, and address."""
+FOR_ADMINS = (("admin", "/console/staff"),)
 
 
 @cache
@@ -106,11 +109,12 @@ def show(request: AnyRequest, template: str, *, status: int = 200, here: str = "
     """A whole page. `here`: the part of the console that it belongs to."""
     language = language_of(request)
     query = request.scope["query_string"].decode("latin-1")
+    member: Member | None = getattr(request.state, "member", None)
     html = ENVIRONMENT.get_template(template).render(
         t=text_in(language),
         language=language,
-        member=getattr(request.state, "member", None),
-        navigation=NAVIGATION,
+        member=member,
+        navigation=NAVIGATION + (FOR_ADMINS if member is not None and member.role == "admin" else ()),
         here=here,
         address=request.url.path + (f"?{query}" if query else ""),
         **values,

@@ -8,7 +8,16 @@ from litestar import Response, Router, get
 from litestar.params import FromPath
 
 from refdesk.api.staff import agents
-from refdesk.console_pages import articles, conversation, conversations, gaps, overview, sign_in
+from refdesk.console_pages import (
+    accounts,
+    administration,
+    articles,
+    conversation,
+    conversations,
+    gaps,
+    overview,
+    sign_in,
+)
 from refdesk.console_pages.problem_pages import problem_page
 from refdesk.errors import RequestError
 
@@ -38,6 +47,18 @@ PAGES: list[Any] = [
     conversation.replay_page,
     conversation.receipt_page,
     conversation.receipt_json,
+    accounts.account_page,
+    accounts.own_password,
+    accounts.new_key,
+    accounts.end_key,
+    accounts.staff_page,
+    accounts.new_staff,
+    accounts.changed_staff,
+    accounts.audit_page,
+    administration.settings_page,
+    administration.privacy_page,
+    administration.erase_page,
+    administration.retention_page,
     articles.article_list,
     articles.article_page,
     articles.search_page,
