@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from importlib.resources import files
+from typing import get_args
 
 import httpx2
 import pytest
@@ -13,6 +15,12 @@ from refdesk_server import SHOP, RefdeskServer
 
 from refdesk.console_pages.routes import ROUTER
 from refdesk.console_pages.texts import TEXTS
+from refdesk.domain.article_signals import Signal
+from refdesk.domain.console import StaffRole, Verdict
+from refdesk.domain.conversation import Kind, Status
+from refdesk.domain.gap_queue import GapStatus
+from refdesk.domain.gaps import Cause
+from refdesk.domain.gate import Reason
 
 CALLERS = ("none", "agent", "admin")
 FORM = "application/x-www-form-urlencoded"
@@ -190,3 +198,21 @@ def test_every_text_is_there_in_every_language_with_the_same_places() -> None:
         places = [sorted(re.findall(r"\{\w+\}", text)) for text in texts]
         assert all(text.strip() for text in texts), name
         assert places[0] == places[1] == places[2], name
+
+
+def test_whatever_a_page_can_name_has_a_text() -> None:
+    """Names that are put together when a page is made."""
+    named = {
+        "status": Status, "kind": Kind, "verdict": Verdict, "role": StaffRole, "gap_status": GapStatus, "cause": Cause,
+        "signal": Signal, "reason": Reason,
+    }  # fmt: skip
+    wanted = {f"{group}.{value}" for group, values in named.items() for value in get_args(values)}
+    assert wanted - TEXTS.keys() == set()
+
+
+def test_every_text_that_a_template_names_is_there() -> None:
+    folder = files("refdesk.console_pages") / "templates"
+    sources = [file.read_text("utf-8") for file in folder.iterdir()]
+    named = {name for source in sources for name in re.findall(r'\bt\("([^"%]+)"(?=[,)])', source)}
+    assert len(named) > 100
+    assert named - TEXTS.keys() == set()
