@@ -212,4 +212,5 @@ async def reopened(folder: Path, database: Database) -> None:
     await database.close()
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())
