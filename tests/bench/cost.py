@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 import sys
 import tempfile
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import Any
+
+import structlog
 
 from refdesk.adapters.anthropic_model import request_body
 from refdesk.app import assistant_of, close_parts, open_parts
@@ -105,4 +108,5 @@ def report(usages: list[Usage]) -> None:
 
 
 if __name__ == "__main__":
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     report(list(logged(sys.argv[1:])) if len(sys.argv) > 1 else asyncio.run(asked()))
