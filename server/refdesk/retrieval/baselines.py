@@ -29,7 +29,7 @@ LEAST_SPREAD = 0.012
 USUAL_REACH, LEAST_REACH, MOST_REACH = 5.0, 4.0, 8.0
 """Spreads that own titles stand above off-topic questions: where there are too few of them to tell, and the bounds."""
 FEWEST_TITLES = 10
-WEIGHTS = {"near": 7.0, "selfscore": 2.0, "unknown": -3.0, "strange": -2.0, "bias": -1.15}
+WEIGHTS = {"near": 7.0, "selfscore": 2.0, "unknown": -3.0, "strange": -2.0, "bias": -0.95}
 """For gate.evidence_score()."""
 
 
