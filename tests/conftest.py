@@ -19,4 +19,4 @@ def pytest_runtest_makereport(item, call):
 
 def pytest_collection_modifyitems(items):
     """Browser tests stand last: Playwright keeps its event loop running in this thread until the session ends."""
-    items.sort(key=lambda item: "browser" in item.path.parts)
+    items.sort(key=lambda item: "playwright" in item.fixturenames)
