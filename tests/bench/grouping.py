@@ -119,6 +119,11 @@ def one_number_for_one_text(asked: list[tuple[str, str, int]]) -> list[tuple[str
     return [(text, language, same[number]) for text, language, number in asked]
 
 
+def many_without_counterpart(asked: list[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
+    """Of 400 questions 140 in English only, 140 in Russian only and 120 in both."""
+    return [row for row in asked if (row[2] < 260 if row[1] == "en" else row[2] >= 140)]
+
+
 def everyday(path: Path) -> list[tuple[str, str, int]]:
     return [(row[language], language, number) for number, row in enumerate(json.loads(path.read_text()))
             for language in ("en", "ru", "cs")]  # fmt: skip
@@ -135,7 +140,9 @@ def main() -> None:
     measure("banking intents", Pile(encoders, banking(asked.sets[0])), asked.verbose)
     mixed = translated(asked.sets[1:3])
     measure("English and Russian", Pile(encoders, mixed), asked.verbose)
-    measure("… identical texts one", Pile(encoders, one_number_for_one_text(mixed)), False)
+    mixed = one_number_for_one_text(mixed)
+    measure("… identical texts one", Pile(encoders, mixed), False)
+    measure("… most in one language", Pile(encoders, many_without_counterpart(mixed)), False)
     for path in asked.sets[3:]:
         measure(path.stem, Pile(encoders, everyday(path)), asked.verbose)
 

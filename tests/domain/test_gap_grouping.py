@@ -60,6 +60,9 @@ def test_order_case_inflection_and_slips_do_not_matter(one: str, other: str) -> 
         ("How do I block my card?", "How do I block my cart?"),
         ("How do I export invoices as PDF?", "How do I export invoices as PDF in colour?"),
         ("invoice", "invoicing team"),
+        ("Are encrypted backups kept?", "Are decrypted backups kept?"),
+        ("Как включить уведомления?", "Как выключить уведомления?"),
+        ("Jak se přidávají účty?", "Jak se vydávají účty?"),
     ],
 )
 def test_another_word_number_or_thing_asked_for_is_another_question(one: str, other: str) -> None:
@@ -118,6 +121,32 @@ def test_the_order_of_arrival_does_not_matter() -> None:
     again = {(order[a], order[b]) for a in range(24) for b in range(24) if shuffled[a] == shuffled[b]}
     assert found == again
     assert len(set(groups)) == 12
+
+
+@pytest.mark.parametrize(("visitors", "groups"), [(3, 1), (2, 2)])
+def test_a_counterpart_taken_by_a_misspelt_wording_is_shared_where_many_more_visitors_spell_it_rightly(
+    visitors: int, groups: int
+) -> None:
+    axes = apart(40)
+    rightly, slip = wordings("альфа бета гамма", "алфаб етагамма", language="ru")
+    texts = [rightly, *wordings("alpha beta"), slip, *wordings("alfa beta", language="cs")]
+    vectors = [
+        axes[0] + axes[1],
+        axes[0] + axes[1],
+        axes[0] + 0.55 * axes[1] + 0.6 * axes[2],
+        axes[0] + 0.3 * axes[1] + 0.9 * axes[2],
+    ]
+    for language, start in (("ru", 4), ("en", 14), ("cs", 24)):
+        texts += wordings(*(f"{language}{n} other{n}" for n in range(8)), language=language)
+        vectors += axes[start : start + 8]
+    found = grouped(texts, encoded(vectors), visitors=[visitors, 1, 1, 1, *[1] * 24])
+    assert len(set(found[:4])) == groups
+
+
+def test_visitors_tell_which_spelling_is_usual() -> None:
+    texts = wordings("renew the parking permit", "renew the parkign permit", "parkign renewal abroad")
+    assert grouped(texts, None, visitors=[9, 1, 1]) == [0, 1, 2]
+    assert grouped(texts, None, visitors=[20, 1, 1]) == [0, 0, 2]
 
 
 # --- by hand ---

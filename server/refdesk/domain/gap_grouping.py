@@ -40,7 +40,7 @@ NEAR = 0.96
 SAME_PART = 0.9
 """What the wordings of one language in two piles must reach where those are joined for their counterparts' sake …"""
 STRAY, TIMES = 0.6, 3
-"""… and where one has so many times the other's, which are misspelt ones then."""
+"""… and where one has so many times the other's visitors, whose wordings are misspelt ones then."""
 ROUNDS = 4
 ACROSS, ACROSS_COSINE = 0.2, 0.25
 """What a pair of counterparts must reach: against its surroundings, and by itself."""
@@ -85,14 +85,20 @@ def middles(vectors: Matrix, units: Sequence[Sequence[int]]) -> Matrix:
 
 
 def grouped(
-    wordings: Sequence[Wording], encoded: Encoded | None, owners: Sequence[str | None] | None = None
+    wordings: Sequence[Wording],
+    encoded: Encoded | None,
+    owners: Sequence[str | None] | None = None,
+    visitors: Sequence[int] | None = None,
 ) -> list[int]:
     """For each wording the number of its group, which is its first wording's. `encoded` None: by words only.
 
-    `owners`: wordings of one owner are one group whatever they look like, and those of two never are."""
+    `owners`: wordings of one owner are one group whatever they look like, and those of two never are. `visitors`: how
+    many asked each wording (one by default). What is spelt rightly is one wording however many ask it, and its slips
+    are many, so it is visitors who tell which is which."""
+    asked = [1] * len(wordings) if visitors is None else visitors
     piles = Piles(len(wordings), owners)
     alike = Piles(len(wordings))
-    for one, other in misspelt_pairs(wordings):
+    for one, other in misspelt_pairs(wordings, asked):
         alike.join_if_free(one, other)
     if encoded is not None:
         join_same_wordings(wordings, encoded, alike)
@@ -101,9 +107,9 @@ def grouped(
         for row in rows[1:]:
             piles.join_if_free(rows[0], row)
     if encoded is not None:
-        Units(wordings, encoded, units, piles).join()
+        Units(wordings, encoded, units, piles, asked).join()
         for _ in range(ROUNDS):
-            if not Units(wordings, encoded, parts(wordings, piles), piles).join_again():
+            if not Units(wordings, encoded, parts(wordings, piles), piles, asked).join_again():
                 break
     return piles.numbers()
 
@@ -136,11 +142,18 @@ def join_same_wordings(wordings: Sequence[Wording], encoded: Encoded, alike: Pil
 class Units:
     """Steps 2 and 3, over wordings that are really different. Rows are units; `piles` are of the wordings."""
 
-    def __init__(self, wordings: Sequence[Wording], encoded: Encoded, units: list[list[int]], piles: Piles) -> None:
+    def __init__(
+        self,
+        wordings: Sequence[Wording],
+        encoded: Encoded,
+        units: list[list[int]],
+        piles: Piles,
+        visitors: Sequence[int],
+    ) -> None:
         self._wordings = [wordings[rows[0]] for rows in units]
         self._encoded = encoded.middles(units)
         self._first = [rows[0] for rows in units]
-        self._sizes = [len(rows) for rows in units]
+        self._visitors = [sum(visitors[row] for row in rows) for rows in units]
         self._piles = piles
         self._rows = by_language(self._wordings)
         self._centred: dict[str, tuple[Matrix, Matrix]] = {}
@@ -209,9 +222,11 @@ class Units:
         return all(self._are_one(row, same) for row, same in shared)
 
     def _are_one(self, one: int, other: int) -> bool:
-        few, many = sorted((self._sizes[one], self._sizes[other]))
-        least = STRAY if few * TIMES <= many else SAME_PART
-        return float(self._vector(one) @ self._vector(other)) >= least and not self._are_two(one, other)
+        few, many = sorted((self._visitors[one], self._visitors[other]))
+        near = float(self._vector(one) @ self._vector(other))
+        if few * TIMES <= many:  # which counterpart a misspelt wording has taken says nothing
+            return near >= STRAY and not asks_another_thing(self._wordings[one], self._wordings[other])
+        return near >= SAME_PART and not self._are_two(one, other)
 
     def _parts_beside(self, row: int) -> dict[str, int]:
         """By language, the units of its pile."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, takewhile
 
 import msgspec
 
@@ -25,6 +25,16 @@ COMMON = 2
 MOST_SLIPS = 2
 MOST_WORDS = 14
 """Content words of a question that is compared."""
+
+PREFIXES = {
+    "",
+    *"de dis down en ex il im in ir mis non out over re un under up".split(),
+    *"в вы до за из ис на не о об от пере по под при про раз рас с со у".split(),
+    *"do na ne o ob od po pod pro pře při roz s u v vy z za".split(),
+}
+"""With these a word turns into another one, often its opposite: encrypted, decrypted; включить, выключить."""
+ROOT = 3
+"""Letters that two words with different prefixes have in common at least."""
 
 _ASKED = {
     "time": r"when|(?:what|which) (?:year|date|day|month|time)|когда|в как(?:ом|ой) (?:году|месяце|день)|kdy"
@@ -83,11 +93,11 @@ def differ(one: Wording, other: Wording) -> bool:
     return one.numbers != other.numbers or asks_another_thing(one, other)
 
 
-def misspelt_pairs(wordings: Sequence[Wording]) -> Iterator[tuple[int, int]]:
-    """Pairs of the same words but one or two, which are misspelt in one of them."""
+def misspelt_pairs(wordings: Sequence[Wording], visitors: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Pairs of the same words but one or two, which are misspelt in one of them. `visitors`: who asked each."""
     usual: Counter[tuple[str, str]] = Counter()
-    for wording in wordings:
-        usual.update((wording.language, word) for word in wording.words)
+    for wording, count in zip(wordings, visitors, strict=True):
+        usual.update({(wording.language, word): count for word in wording.words})
     seen: set[tuple[int, int]] = set()
     for rows in sharing(wordings).values():
         if len(rows) > 1:
@@ -132,9 +142,17 @@ def is_slip(one: str, other: str, language: str, usual: Mapping[tuple[str, str],
     shorter = min(len(one), len(other))
     if shorter < SHORTEST or any(map(str.isdigit, one + other)):
         return False
+    if differ_by_prefix(one, other):
+        return False
     few, many = sorted((usual.get((language, one), 0), usual.get((language, other), 0)))
     believed = few * TIMES <= many or few <= 1 if shorter >= LONG else few <= 1 and many >= USUAL
     return believed and edits(one, other) <= (2 if shorter >= LONGER else 1)
+
+
+def differ_by_prefix(one: str, other: str) -> bool:
+    same = (letter == another for letter, another in zip(reversed(one), reversed(other), strict=False))
+    root = sum(takewhile(bool, same))
+    return root >= ROOT and {one[: len(one) - root], other[: len(other) - root]} <= PREFIXES
 
 
 def is_small_slip(word: str, other: Wording, usual: Mapping[tuple[str, str], int]) -> bool:

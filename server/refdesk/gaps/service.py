@@ -140,7 +140,8 @@ class GapService:
             log.warning("gaps are grouped by words only", reason=str(error)[:200])
             encoded = None
         members = [member(piled, stays=encoded is None) for piled in pile.wordings]
-        groups = grouped(found, encoded, [known.owner for known in members])
+        owners, visitors = [known.owner for known in members], [known.weight for known in members]
+        groups = grouped(found, encoded, owners, visitors)
         names = named(groups, members)
         return {piled.wording: name for piled, name in zip(pile.wordings, names, strict=True)}
 
