@@ -13,6 +13,7 @@ import structlog
 import uvicorn
 
 from refdesk.app import Parts, create_app, open_parts
+from refdesk.connections import BoundedConnection
 from refdesk.errors import SettingError
 from refdesk.library import Progress
 from refdesk.settings import Settings
@@ -71,7 +72,7 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE,
         lifespan="on",
-        http="httptools",
+        http=BoundedConnection,
         ws="none",
     )
     await Server(config, parts).serve()

@@ -115,7 +115,8 @@ def test_without_a_list_only_the_own_origin_may_ask(new_server: Callable[..., Re
 
 @pytest.mark.parametrize(
     "host", ["evil.test", "evil.test:8000", "127.0.0.1.evil.test", "localhost.evil.test", "", "[evil]",
-             "127.0.0.1@evil.test", "localhost.", "2130706433", "shop.example.com"],
+             "127.0.0.1@evil.test", "localhost.", "2130706433", "shop.example.com",
+             "localhost:1@evil.test", "localhost:x", "localhost:80:80", "[::1]evil.test", '127.0.0.1:1"'],
 )  # fmt: skip
 def test_a_foreign_host_is_refused(visitor: httpx2.Client, host: str) -> None:
     for path in ("/v1/articles", "/", "/health/live"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import secrets
 from typing import Any
 
@@ -31,6 +32,8 @@ PAGES_WITH_FORMS = "/console/"
 """Their forms come without a preflight; their guards look at Origin, and the session's cookie is SameSite=Strict."""
 SEND_SECONDS = 30.0
 """How long a client may leave a piece of a stream unread before the connection is closed; the turn goes on."""
+PORT = re.compile(r"(?::[0-9]{0,5})?")
+"""What of a Host header may follow the name."""
 NO_BODY = frozenset((b"", b"0"))
 
 
@@ -88,6 +91,8 @@ class BrowserGate:
     def _known_host(self, host: str) -> bool:
         """Addresses and configured names only: a foreign name here means DNS rebinding or a wrong proxy."""
         name = host_name(host)
+        if PORT.fullmatch(host[len(name) :]) is None:
+            return False
         try:
             ipaddress.ip_address(name[1:-1] if name.startswith("[") else name)
         except ValueError:
