@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import logging
 import socket
 import sys
@@ -17,6 +18,8 @@ from refdesk.connections import BoundedConnection
 from refdesk.errors import SettingError
 from refdesk.library import Progress
 from refdesk.settings import Settings
+
+log = structlog.get_logger()
 
 PATIENCE = 5.0
 """Seconds that running turns have to end by themselves once the server is told to stop."""
@@ -37,10 +40,23 @@ class Server(uvicorn.Server):
         self.should_exit = True
         self._parts.runs.closing = True
 
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        for server in self.servers:
+            log.info("serving", address=web_address(*server.sockets[0].getsockname()[:2]))
+
     async def shutdown(self, sockets: Any = None) -> None:
         """First the turns, while new questions still get their 503; then the connections."""
         await self._parts.runs.close(PATIENCE)
         await super().shutdown(sockets)
+
+
+def web_address(host: str, port: int) -> str:
+    """As one types it into a browser of this machine."""
+    address = ipaddress.ip_address(host)
+    if address.is_loopback or address.is_unspecified:
+        host = "localhost"
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
 def check_address(host: str, port: int) -> None:

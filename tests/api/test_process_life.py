@@ -20,6 +20,7 @@ from refdesk_server import RefdeskServer
 from turn_events import EventReader, asked, resumed
 
 from conftest import await_model
+from refdesk.serving import web_address
 from scripted_api import Answer, ScriptedModel, answer_of
 
 QUESTION = "When are refunds issued?"
@@ -41,6 +42,19 @@ def restarted(tmp_path_factory: pytest.TempPathFactory, shared_model: ScriptedMo
 def serving(restarted: RefdeskServer) -> RefdeskServer:
     """One data folder for all tests here; each finds a server that serves."""
     return restarted if restarted.runs() else restarted.start()
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [("127.0.0.1", "localhost"), ("0.0.0.0", "localhost"), ("::1", "localhost"), ("192.0.2.7", "192.0.2.7"),
+     ("2001:db8::7", "[2001:db8::7]")],
+)  # fmt: skip
+def test_an_address_is_shown_as_one_can_type_it(host: str, shown: str) -> None:
+    assert web_address(host, 8000) == f"http://{shown}:8000/"
+
+
+def test_a_start_says_where_it_serves(serving: RefdeskServer) -> None:
+    assert {record["address"] for record in serving.log_records("serving")} == {f"http://localhost:{serving.port}/"}
 
 
 def test_sigterm_ends_what_runs_and_refuses_what_comes(serving: RefdeskServer, shared_model: ScriptedModel) -> None:

@@ -97,6 +97,21 @@ def test_a_period_without_turns_and_a_wrong_one(lively: tuple[RefdeskServer, htt
     assert admin.get("/console?from=soon").status_code == 400
 
 
+def test_the_period_that_is_shown_is_marked(lively: tuple[RefdeskServer, httpx2.Client]) -> None:
+    _, admin = lively
+    links = re.findall(r'<a href="(/console(?:\?[^"]+)?)"', admin.get("/console").text.partition("<h1>")[2])[:3]
+    for link in map(unescape, links):
+        shown = admin.get(link).text.partition("<h1>")[2]
+        assert [unescape(each) for each in re.findall(r'<a href="([^"]+)" aria-current="page"', shown)] == [link]
+
+
+def test_without_a_model_no_price_is_missing(lively: tuple[RefdeskServer, httpx2.Client]) -> None:
+    _, admin = lively
+    unused = admin.get("/console?from=2001-01-01&to=2001-01-31").text
+    assert f"<b>–</b>{TEXTS['cost'][0]}</li>" in unused
+    assert TEXTS["cost_unknown"][0] not in unused
+
+
 def test_an_article_that_is_opened_often_and_never_cited_is_named(
     lively: tuple[RefdeskServer, httpx2.Client],
 ) -> None:
