@@ -14,12 +14,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / ".venv" / "bin"
 
+# Most of a test's time is waiting (for a server, a disk, a page), so there are more workers than cores.
 CHECKS = (
     ("format", ["ruff", "format", "--check", "server", "tests"]),
     ("lint", ["ruff", "check", "server", "tests"]),
     ("types", ["mypy"]),
     ("import layers", ["lint-imports"]),
-    ("tests", ["pytest", "-q"]),
+    ("tests", ["pytest", "-q", "-n", "4", "--dist", "loadfile", "--ignore-glob=*/browser*"]),
+    ("browser tests", ["pytest", "-q", "-n", "2", "--dist", "loadfile", "tests/browser", "tests/browser_console"]),
 )
 
 
