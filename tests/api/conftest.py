@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
-import httpx2
 import pytest
-from model_replies import refund_answer
 from refdesk_server import RefdeskServer
+from server_fixtures import anonymous, await_model, model, new_server, shared_model, visitor
 
-from scripted_api import ScriptedModel, scripted_model
+from scripted_api import ScriptedModel
 
-
-@pytest.fixture(scope="session")
-def shared_model() -> Iterator[ScriptedModel]:
-    with scripted_model() as model:
-        yield model
-
-
-def await_model(server: RefdeskServer, model: ScriptedModel) -> None:
-    """The model's adapter is loaded behind the open port, which takes a busy machine seconds."""
-    model.script(refund_answer())
-    with server.client(server.token()) as client:
-        for _ in range(20):
-            if client.post("/v1/ask", json={"question": "When are refunds issued?"}).json()["status"] == "answered":
-                return
-    raise AssertionError(f"the model is never asked:\n{server.log()}")
+__all__ = ["anonymous", "model", "new_server", "shared_model", "visitor"]
 
 
 @pytest.fixture(scope="session")
@@ -35,36 +19,3 @@ def server(tmp_path_factory: pytest.TempPathFactory, shared_model: ScriptedModel
     await_model(started, shared_model)
     yield started
     assert started.stop() == 0
-
-
-@pytest.fixture
-def model(shared_model: ScriptedModel) -> ScriptedModel:
-    """With an empty script: a test that says nothing expects that the model is not asked."""
-    shared_model.script()
-    return shared_model
-
-
-@pytest.fixture
-def visitor(server: RefdeskServer, model: ScriptedModel) -> Iterator[httpx2.Client]:
-    with server.client(server.token()) as client:
-        yield client
-
-
-@pytest.fixture
-def anonymous(server: RefdeskServer, model: ScriptedModel) -> Iterator[httpx2.Client]:
-    with server.client() as client:
-        yield client
-
-
-@pytest.fixture
-def new_server(tmp_path: Path) -> Iterator[Callable[..., RefdeskServer]]:
-    """Makes servers of the test's own, which end with it."""
-    made: list[RefdeskServer] = []
-
-    def make(model_url: str = "", **settings: str) -> RefdeskServer:
-        made.append(RefdeskServer(tmp_path / f"server-{len(made)}", model_url, **settings))
-        return made[-1]
-
-    yield make
-    for server in made:
-        server.kill()

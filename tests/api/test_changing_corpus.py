@@ -14,9 +14,9 @@ import pytest
 from help_centre import article
 from model_replies import answering, calls, tool_results
 from refdesk_server import STAFF_KEY, RefdeskServer
+from server_fixtures import await_model
 from turn_events import all_events
 
-from conftest import await_model
 from scripted_api import Answer, ScriptedModel, answer_of
 
 QUESTION = "When are refunds issued?"

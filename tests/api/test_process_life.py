@@ -17,9 +17,9 @@ import httpx2
 import pytest
 from model_replies import refund_answer
 from refdesk_server import RefdeskServer
+from server_fixtures import await_model
 from turn_events import EventReader, asked, resumed
 
-from conftest import await_model
 from refdesk.serving import web_address
 from scripted_api import Answer, ScriptedModel, answer_of
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import httpx2
 import pytest
 from refdesk_server import STAFF_KEY, RefdeskServer
+from server_fixtures import anonymous, model, new_server, shared_model, visitor
 
 from postgres_fixtures import postgres_server, postgres_template, postgres_url
-from scripted_api import ScriptedModel, scripted_model
+from scripted_api import ScriptedModel
 
-__all__ = ["postgres_server", "postgres_template", "postgres_url"]
-
-
-@pytest.fixture(scope="session")
-def shared_model() -> Iterator[ScriptedModel]:
-    with scripted_model() as model:
-        yield model
+__all__ = ["anonymous", "model", "new_server", "shared_model", "visitor"]
+__all__ += ["postgres_server", "postgres_template", "postgres_url"]
 
 
 @pytest.fixture(scope="session")
@@ -29,40 +24,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, shared_model: ScriptedModel
 
 
 @pytest.fixture
-def model(shared_model: ScriptedModel) -> ScriptedModel:
-    """With an empty script: a test that says nothing expects that the model is not asked."""
-    shared_model.script()
-    return shared_model
-
-
-@pytest.fixture
 def admin(server: RefdeskServer, model: ScriptedModel) -> Iterator[httpx2.Client]:
     """Whoever holds the key of the settings."""
     with server.client(STAFF_KEY) as client:
         yield client
-
-
-@pytest.fixture
-def visitor(server: RefdeskServer, model: ScriptedModel) -> Iterator[httpx2.Client]:
-    with server.client(server.token()) as client:
-        yield client
-
-
-@pytest.fixture
-def anonymous(server: RefdeskServer, model: ScriptedModel) -> Iterator[httpx2.Client]:
-    with server.client() as client:
-        yield client
-
-
-@pytest.fixture
-def new_server(tmp_path: Path) -> Iterator[Callable[..., RefdeskServer]]:
-    """Makes servers of the test's own, which end with it."""
-    made: list[RefdeskServer] = []
-
-    def make(model_url: str = "", **settings: str) -> RefdeskServer:
-        made.append(RefdeskServer(tmp_path / f"server-{len(made)}", model_url, **settings))
-        return made[-1]
-
-    yield make
-    for server in made:
-        server.kill()

