@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import socket
-import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager, suppress
 from email.utils import formatdate
@@ -21,6 +20,7 @@ from scripted_api import Answer, ScriptedApi, closing, error_event, opening, scr
 
 KEY = "key-that-nobody-may-see"
 REQUEST = ModelRequest("Be exact.", (), ({"role": "user", "content": "How long?"},), 100)
+FAR_FUTURE = 4_102_444_800.0  # 2100-01-01: a test's name holds its value, so the value may not depend on the clock
 HEAD = opening() + text(0, "You can refund")
 GOOD = Answer((opening(), text(0, "30 days."), closing()))
 Body = dict[str, Any]
@@ -246,7 +246,7 @@ async def test_retry_after_is_waited_for() -> None:
     assert sleeps == [2.0]
 
 
-@pytest.mark.parametrize("value", ["3600", "1e400", formatdate(time.time() + 3600, usegmt=True)])
+@pytest.mark.parametrize("value", ["3600", "1e400", formatdate(FAR_FUTURE, usegmt=True)])
 async def test_retry_after_beyond_the_deadline_fails_at_once(value: str) -> None:
     sleeps = Sleeps()
     failure, api, _ = await failing(problem(429, retry_after=value), sleep=sleeps)
