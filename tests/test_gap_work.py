@@ -9,11 +9,12 @@ import pytest
 from help_centre import write_corpus
 
 from refdesk.corpus.sync import read_corpus
-from refdesk.domain.article_signals import figures_of
+from refdesk.domain.article_signals import counts_of, figures_of
 from refdesk.domain.conversation import FoundArticle, StoredTurn, Turn, TurnTrail
 from refdesk.domain.gap_queue import ArticleCount, Asked, Fresh, GapBody, GapRow
 from refdesk.domain.gap_view import gap_view, trend
-from refdesk.gaps.assessing import article_counts, is_unanswered, summed, unanswered
+from refdesk.domain.gaps import is_unanswered
+from refdesk.gaps.assessing import unanswered
 from refdesk.gaps.checking import answered_by
 from refdesk.ports import Hit, SearchResult
 from refdesk.retrieval.generation import GenerationStore
@@ -62,7 +63,8 @@ def fresh(
     ],
 )
 def test_what_is_unanswered(changes: dict[str, Any], is_one: bool) -> None:
-    assert is_unanswered(fresh("When?", **changes)) is is_one
+    one = fresh("When?", **changes)
+    assert is_unanswered(one.stored.turn, one.visitor_id) is is_one
 
 
 async def test_an_article_that_answers_and_was_not_read_was_missed(snapshot: CorpusSnapshot) -> None:
@@ -147,13 +149,14 @@ def test_counts_say_how_far_each_article_came() -> None:
         found("b", "title", read=False, cited=True),
         found("c", "passage"),
     )
-    counts = {count.article_id: count for count in summed([*article_counts(turn, True), *article_counts(turn, False)])}
-    assert counts["a"] == ArticleCount(
-        "2026-02-03", "a", "en", found=2, read=2, opened=2, cited=2, listed=0, shown=2, failed=1
+    full, title, passage = counts_of(turn.stored.turn, turn.stored.trail, failed=True)
+    assert full == ArticleCount(
+        "2026-02-03", "a", "en", found=1, read=1, opened=1, cited=1, listed=0, shown=1, failed=1
     )
-    assert (counts["b"].read, counts["b"].listed, counts["b"].failed) == (0, 2, 0)
-    assert (counts["c"].opened, counts["c"].cited, counts["c"].failed) == (0, 0, 1)
-    assert article_counts(fresh("x", found("a", "full"), visitor="v_staff_1"), False) == []
+    assert (title.read, title.listed, title.failed) == (0, 1, 0)
+    assert (passage.opened, passage.cited, passage.failed) == (0, 0, 1)
+    answered = counts_of(turn.stored.turn, turn.stored.trail, failed=False)
+    assert [count.failed for count in answered] == [0, 0, 0]
 
 
 @pytest.mark.parametrize(

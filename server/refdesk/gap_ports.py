@@ -28,11 +28,9 @@ class GapStore(Protocol):
     """Raises StorageUnavailable when the database is down. An id that was merged away stands for the gap it went to."""
 
     async def fresh(self, limit: int) -> list[Fresh]:
-        """Turns that have ended and that `take_in` has not had yet, oldest first."""
+        """Turns that ended as what may be a gap and that `take_in` has not had yet, oldest first."""
 
-    async def take_in(
-        self, seqs: Sequence[int], questions: Sequence[Unanswered], articles: Sequence[ArticleCount]
-    ) -> None:
+    async def take_in(self, seqs: Sequence[int], questions: Sequence[Unanswered]) -> None:
         """The turns are looked at: once only, also where two servers try."""
 
     async def pile(self, limit: int) -> Pile:
@@ -67,6 +65,9 @@ class GapStore(Protocol):
         """For the webhook; one that is there already is not added again."""
 
     async def due_events(self, *, now: str, limit: int) -> list[OutboxItem]: ...
+    async def events_waiting(self) -> int:
+        """Events that are neither delivered nor given up."""
+
     async def event_tried(self, seq: int, *, delivered_at: str | None, due_at: str | None) -> None:
         """`due_at` None where it was not delivered: given up."""
 

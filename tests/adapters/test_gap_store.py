@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from test_console_store import ask
@@ -12,10 +13,9 @@ from refdesk.adapters.sql_console import SqlConsole
 from refdesk.adapters.sql_database import Database
 from refdesk.adapters.sql_gaps import SqlGaps
 from refdesk.adapters.sql_store import SqlStore
-from refdesk.domain.conversation import TurnTrail
+from refdesk.domain.conversation import FoundArticle, TurnTrail, Visitor
 from refdesk.domain.gap_queue import (
     Answer,
-    ArticleCount,
     Fresh,
     GapBody,
     GapChange,
@@ -27,8 +27,18 @@ from refdesk.domain.gap_queue import (
 )
 from refdesk.errors import RequestError
 from refdesk.gap_ports import GapStore
+from refdesk.gaps.service import GapService
+from refdesk.ports import TurnRow
 
 LATER, LATEST = "2026-02-03T13:00:00.000Z", "2026-02-03T14:00:00.000Z"
+FOUND = TurnTrail(
+    documents=(
+        FoundArticle(
+            id="sso", title="SSO", version="9f", forms=("full",), calls=(0,), tools=("search",), read=True, cited=True,
+            source=True, show=True, reason="",
+        ),
+    )
+)  # fmt: skip
 ANSWER = Answer("sso", "SSO", LATER, "search")
 
 
@@ -45,10 +55,11 @@ async def store(database: Database) -> SqlStore:
     return opened
 
 
-async def unanswered(store: SqlStore, turn: str, *, visitor: str = ANNA.id, at: str = NOON) -> None:
-    await ask(
-        store, turn, f"c_{turn}", visitor=visitor, at=at, status="insufficient", sources=(), trail=TurnTrail(),
-    )  # fmt: skip
+async def unanswered(
+    store: SqlStore, turn: str, *, visitor: str = ANNA.id, at: str = NOON, trail: TurnTrail | None = None
+) -> None:
+    trail = trail or TurnTrail()
+    await ask(store, turn, f"c_{turn}", visitor=visitor, at=at, status="insufficient", sources=(), trail=trail)
 
 
 def question(fresh: Fresh, wording: str, cause: str = "nothing_found") -> Unanswered:
@@ -61,7 +72,7 @@ async def taken_in(gaps: GapStore, **wordings: str) -> None:
     """Everything that is fresh, each turn with its wording; a turn that is not named is no gap."""
     batch = await gaps.fresh(100)
     asked = [question(one, wordings[one.stored.turn.id]) for one in batch if one.stored.turn.id in wordings]
-    await gaps.take_in([one.seq for one in batch], asked, [])
+    await gaps.take_in([one.seq for one in batch], asked)
 
 
 async def put(gaps: GapStore, at: str = NOON, *, announce: bool = False, **where: str) -> list[Happened] | None:
@@ -103,21 +114,66 @@ async def test_a_turn_is_fresh_once_it_has_ended_and_until_it_was_taken_in(gaps:
 async def test_a_batch_counts_once_though_two_servers_bring_it(gaps: GapStore, store: SqlStore) -> None:
     await unanswered(store, "t_1")
     (fresh,) = await gaps.fresh(10)
-    count = ArticleCount("2026-02-03", "sso", "en", found=1, read=1)
-    await asyncio.gather(*(gaps.take_in([fresh.seq], [question(fresh, "a")], [count]) for _ in range(3)))
-    assert await gaps.article_counts(since="2026-02-01", until="2026-02-28") == [count]
+    await asyncio.gather(*(gaps.take_in([fresh.seq], [question(fresh, "a")]) for _ in range(3)))
     assert [wording.visitors for wording in (await gaps.pile(10)).wordings] == [1]
 
 
 async def test_article_counts_add_up_by_day_and_language(gaps: GapStore, store: SqlStore) -> None:
     for turn, language in (("t_1", "en"), ("t_2", "en"), ("t_3", "ru")):
-        await unanswered(store, turn)
-        (fresh,) = await gaps.fresh(10)
-        await gaps.take_in([fresh.seq], [], [ArticleCount("2026-02-03", "sso", language, found=1, cited=1)])
+        await ask(store, turn, f"c_{turn}", visitor=ANNA.id, at=NOON, language=language, trail=FOUND)
     english, russian = await gaps.article_counts(since="2026-02-03", until="2026-02-03")
-    assert (english.language, english.found, english.cited, english.shown) == ("en", 2, 2, 0)
+    assert (english.language, english.found, english.cited, english.failed) == ("en", 2, 2, 0)
     assert (russian.language, russian.found) == ("ru", 1)
     assert await gaps.article_counts(since="2026-02-04", until="2026-02-28") == []
+
+
+async def test_a_turn_counts_once_though_it_is_stored_again_and_though_it_is_deleted(
+    gaps: GapStore, store: SqlStore
+) -> None:
+    await unanswered(store, "t_1", trail=FOUND)
+    stored = await store.turn("t_1", ANNA.id)
+    assert stored is not None
+    await store.finish_turn(stored.turn, stored.trail)
+    assert await store.delete_conversation("c_t_1", ANNA.id)
+    (count,) = await gaps.article_counts(since="2026-02-01", until="2026-02-28")
+    assert (count.article_id, count.found, count.failed) == ("sso", 1, 1)
+
+
+async def test_staff_tests_count_for_no_article_and_are_no_gap(gaps: GapStore, store: SqlStore) -> None:
+    tester = Visitor("v_staff_anna", ("public",))
+    await store.add_visitor(tester, b"s" * 32, NOON)
+    await unanswered(store, "t_1", visitor=tester.id, trail=FOUND)
+    assert await gaps.fresh(10) == []
+    assert await gaps.article_counts(since="2026-02-01", until="2026-02-28") == []
+
+
+async def test_what_cannot_be_a_gap_is_never_looked_at(
+    gaps: GapStore, store: SqlStore, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: list[dict[str, Any]] = [
+        {"status": "answered"},
+        {"status": "evidence"},
+        {"status": "stopped", "sources": ()},
+        {"status": "failed", "sources": ()},
+        {"status": "answered", "sources": (), "kind": "smalltalk"},
+        {"status": "insufficient", "sources": (), "model_error": "budget"},
+    ]
+    for number, end in enumerate(ends):
+        await ask(store, f"t_{number}", f"c_{number}", visitor=ANNA.id, at=NOON, **end)
+    await store.begin_turn(TurnRow("t_running", "c_running", ANNA.id, "How?", NOON, True))
+    unused: Any = None
+    queue = GapService(
+        store=gaps, retriever=unused, clock=unused, settings=unused, assistant=unused, model=None,
+        embedders=dict, waiting=lambda: False,
+    )  # fmt: skip
+
+    async def no_write(job: object) -> None:
+        raise AssertionError(f"written: {job}")
+
+    monkeypatch.setattr(database, "write", no_write)
+    await queue.look()
+    await queue.group()
+    assert await gaps.fresh(10) == []
 
 
 # --- grouping ---
@@ -182,7 +238,6 @@ async def test_the_cause_is_the_most_frequent_one_unless_a_person_says_it(gaps: 
     await gaps.take_in(
         [fresh.seq for fresh in batch],
         [question(fresh, "a", cause) for fresh, cause in zip(batch, causes, strict=True)],
-        [],
     )
     await put(gaps, a="g_1")
     assert (await one(gaps, "g_1")).cause == "opened_but_silent"

@@ -8,12 +8,10 @@ from hashlib import blake2b
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select, text, update
+from sqlalchemy import Connection, delete, exists, func, insert, select, text, update
 
 from refdesk.adapters import sql_outbox
 from refdesk.adapters.sql_tables import (
-    SafeText,
-    article_days,
     conversations,
     gap_history,
     gap_pins,
@@ -24,7 +22,6 @@ from refdesk.adapters.sql_tables import (
 )
 from refdesk.adapters.sql_turns import BODIES, STORED, stored_turn
 from refdesk.domain.gap_queue import (
-    ArticleCount,
     Fresh,
     Happened,
     Pile,
@@ -38,14 +35,6 @@ VERSION, CHECKED = "gaps_version", "gaps_checked"
 TOGETHER = 400
 """Ids in one statement: a database takes only so many parameters."""
 
-ADD_COUNTS = text(
-    "INSERT INTO article_days (day, article_id, language, found, read, opened, cited, listed, shown, failed)"
-    " VALUES (:day, :article_id, :language, :found, :read, :opened, :cited, :listed, :shown, :failed)"
-    " ON CONFLICT (day, article_id, language) DO UPDATE SET found = article_days.found + excluded.found,"
-    " read = article_days.read + excluded.read, opened = article_days.opened + excluded.opened,"
-    " cited = article_days.cited + excluded.cited, listed = article_days.listed + excluded.listed,"
-    " shown = article_days.shown + excluded.shown, failed = article_days.failed + excluded.failed"
-).bindparams(bindparam("article_id", type_=SafeText), bindparam("language", type_=SafeText))
 BUMP = text(
     "INSERT INTO marks (name, value) VALUES ('gaps_version', '1')"
     " ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(marks.value AS INTEGER) + 1 AS TEXT)"
@@ -81,6 +70,7 @@ def pieces(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
 
 
 def fresh(connection: Connection, limit: int) -> list[Fresh]:
+    """Turns that may be gaps: which are none was said when they ended, see sql_turns.finish."""
     waiting = select(turns.c.seq).where(~turns.c.looked_at, turns.c.status != "running").order_by(turns.c.seq)
     seqs = connection.execute(waiting.limit(limit)).scalars().all()
     columns = (turns.c.seq, conversations.c.visitor_id, *STORED)
@@ -90,9 +80,7 @@ def fresh(connection: Connection, limit: int) -> list[Fresh]:
     ]
 
 
-def take_in(
-    connection: Connection, seqs: Sequence[int], questions: Sequence[Unanswered], articles: Sequence[ArticleCount]
-) -> None:
+def take_in(connection: Connection, seqs: Sequence[int], questions: Sequence[Unanswered]) -> None:
     """All or nothing: where another server has had one of the turns, the whole batch is read again."""
     held = select(turns.c.seq).where(turns.c.seq.in_(seqs), ~turns.c.looked_at).with_for_update()
     there = set(connection.execute(held).scalars())
@@ -109,15 +97,7 @@ def take_in(
     if rows:
         connection.execute(insert(gap_questions), rows)
         bump(connection)
-    if articles:
-        connection.execute(ADD_COUNTS, [msgspec.structs.asdict(count) for count in articles])
     connection.execute(update(turns).where(turns.c.seq.in_(seqs)).values(looked_at=True))
-
-
-def article_counts(connection: Connection, since: str, until: str) -> list[ArticleCount]:
-    chosen = select(article_days).where(article_days.c.day >= since, article_days.c.day <= until)
-    rows = connection.execute(chosen.order_by(*article_days.primary_key.columns)).mappings()
-    return [ArticleCount(**row) for row in rows]
 
 
 # --- from questions to gaps ------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from refdesk.adapters import sql_gap_edits, sql_gap_intake, sql_gap_queue, sql_outbox
+from refdesk.adapters import sql_article_days, sql_gap_edits, sql_gap_intake, sql_gap_queue, sql_outbox
 from refdesk.adapters.sql_database import Database
 from refdesk.domain.console import Note
 from refdesk.domain.gap_queue import (
@@ -33,11 +33,8 @@ class SqlGaps:
     async def fresh(self, limit: int) -> list[Fresh]:
         return await self.database.read(partial(sql_gap_intake.fresh, limit=limit))
 
-    async def take_in(
-        self, seqs: Sequence[int], questions: Sequence[Unanswered], articles: Sequence[ArticleCount]
-    ) -> None:
-        job = partial(sql_gap_intake.take_in, seqs=seqs, questions=questions, articles=articles)
-        await self.database.write(job)
+    async def take_in(self, seqs: Sequence[int], questions: Sequence[Unanswered]) -> None:
+        await self.database.write(partial(sql_gap_intake.take_in, seqs=seqs, questions=questions))
 
     async def pile(self, limit: int) -> Pile:
         return await self.database.read(partial(sql_gap_intake.pile, limit=limit))
@@ -82,11 +79,14 @@ class SqlGaps:
     async def due_events(self, *, now: str, limit: int) -> list[OutboxItem]:
         return await self.database.read(partial(sql_outbox.due, now=now, limit=limit))
 
+    async def events_waiting(self) -> int:
+        return await self.database.read(sql_outbox.waiting)
+
     async def event_tried(self, seq: int, *, delivered_at: str | None, due_at: str | None) -> None:
         await self.database.write(partial(sql_outbox.tried, seq=seq, delivered_at=delivered_at, due_at=due_at))
 
     async def article_counts(self, *, since: str, until: str) -> list[ArticleCount]:
-        return await self.database.read(partial(sql_gap_intake.article_counts, since=since, until=until))
+        return await self.database.read(partial(sql_article_days.of_days, since=since, until=until))
 
     async def checked(self) -> str:
         return await self.database.read(sql_gap_intake.checked)

@@ -8,12 +8,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, exc, insert, select, text, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, exc, insert, or_, select, text, update
 
-from refdesk.adapters import sql_stats, sql_visitors
+from refdesk.adapters import sql_article_days, sql_stats, sql_visitors
 from refdesk.adapters.search_words import words
-from refdesk.adapters.sql_tables import clean_text, conversations, idempotency_keys, turn_bodies, turns
+from refdesk.adapters.sql_tables import clean_text, conversations, idempotency_keys, turn_bodies, turns, utc_text
+from refdesk.domain.article_signals import counts_of
+from refdesk.domain.console import STAFF_VISITOR
 from refdesk.domain.conversation import Conversation, Feedback, StoredTurn, Turn, TurnTrail
+from refdesk.domain.gaps import is_unanswered
 from refdesk.errors import RequestError
 from refdesk.ports import TurnRow
 
@@ -48,7 +51,14 @@ ASKED = select(*STORED).select_from(BODIES).where(turns.c.conversation_id == bin
 ALL = ASKED.order_by(turns.c.seq)
 LAST = ASKED.order_by(turns.c.seq.desc()).limit(bindparam("last"))
 ADD_CONVERSATION, ADD_TURN, ADD_BODY = insert(conversations), insert(turns), insert(turn_bodies)
-FINISH = update(turns).where(turns.c.id == bindparam("turn_id")).returning(turns.c.seq)
+ASKER = select(conversations.c.visitor_id).where(conversations.c.id == turns.c.conversation_id).scalar_subquery()
+UNFINISHED = or_(*(turns.c.status == text(f"'{status}'") for status in ("running", "interrupted")))
+FINISH = (
+    update(turns)
+    .where(turns.c.id == bindparam("turn_id"), UNFINISHED)
+    .returning(turns.c.seq, ASKER.label("visitor_id"))
+)
+NO_GAP = update(turns).where(turns.c.seq == bindparam("of")).values(looked_at=True)
 FINISH_BODY = update(turn_bodies).where(turn_bodies.c.seq == bindparam("of"))
 ADD_WORDS = {
     "sqlite": text("INSERT OR REPLACE INTO turn_search (rowid, words) VALUES (:seq, :words)"),
@@ -141,11 +151,13 @@ def add_turn(connection: Connection, row: TurnRow, server_id: str) -> None:
         "id": row.turn_id,
         "conversation_id": row.conversation_id,
         "created_at": row.created_at,
+        "day": utc_text(row.created_at)[:10],
         "status": turn.status,
         "kind": turn.kind,
         "language": turn.language,
         "grounded": False,
         "server_id": server_id,
+        "looked_at": True,  # until it ends as something to look at, see `finish`
     }
     (seq,) = connection.execute(ADD_TURN, values).inserted_primary_key or (0,)
     connection.execute(ADD_BODY, {"seq": seq, "turn": json_text(turn), "trail": "{}"})
@@ -173,7 +185,9 @@ def moment(rfc3339: str) -> datetime:
 
 
 def finish(connection: Connection, turn: Turn, trail: TurnTrail) -> None:
-    """Also where the turn was taken for interrupted meanwhile; nothing where it was deleted."""
+    """Also where the turn was taken for interrupted meanwhile; nothing where it was deleted, or is stored already.
+
+    Only a turn that may be a gap is left to look at, so that the others, most of all, cost the queue nothing."""
     values = {
         "turn_id": turn.id,
         "status": turn.status,
@@ -182,14 +196,21 @@ def finish(connection: Connection, turn: Turn, trail: TurnTrail) -> None:
         "grounded": turn.grounded,
         "reason": trail.reason,
         "model_error": turn.model_error,
+        "looked_at": not is_unanswered(turn, visitor_id=""),
         "first_word": sql_stats.bucket(trail.timings.get("first_word_ms")),
         "total": sql_stats.bucket(trail.timings.get("total_ms")),
         **usage_columns(trail),
     }
-    seq = connection.execute(FINISH, values).scalar()
-    if seq is not None:
-        connection.execute(FINISH_BODY, {"of": seq, "turn": json_text(turn), "trail": json_text(trail)})
-        add_words(connection, seq, turn)
+    stored = connection.execute(FINISH, values).first()
+    if stored is None:
+        return
+    connection.execute(FINISH_BODY, {"of": stored.seq, "turn": json_text(turn), "trail": json_text(trail)})
+    add_words(connection, stored.seq, turn)
+    failed = is_unanswered(turn, stored.visitor_id)
+    if not stored.visitor_id.startswith(STAFF_VISITOR):
+        sql_article_days.add(connection, counts_of(turn, trail, failed=failed))
+    elif not values["looked_at"]:
+        connection.execute(NO_GAP, {"of": stored.seq})
 
 
 def usage_columns(trail: TurnTrail) -> dict[str, Any]:

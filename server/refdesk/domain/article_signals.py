@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from refdesk.domain.articles import Article
+from refdesk.domain.conversation import Turn, TurnTrail
 from refdesk.domain.gap_queue import ArticleCount
 
 Signal = Literal[
@@ -39,6 +40,25 @@ class ArticleFigures(msgspec.Struct, frozen=True):
     """Languages of the help centre in which it is asked and does not exist."""
     orders: list[str]
     """Sentences in it that address a model."""
+
+
+def counts_of(turn: Turn, trail: TurnTrail, *, failed: bool) -> list[ArticleCount]:
+    """One for each article that the turn found. `failed`: it found no answer."""
+    return [
+        ArticleCount(
+            day=turn.created_at[:10],
+            article_id=found.id,
+            language=turn.language,
+            found=1,
+            read=int(found.read),
+            opened=int("full" in found.forms),
+            cited=int(found.cited),
+            listed=int(found.cited and set(found.forms) == {"title"}),
+            shown=int(found.show),
+            failed=int(failed and found.read),
+        )
+        for found in trail.documents
+    ]
 
 
 def figures_of(

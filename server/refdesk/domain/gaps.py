@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from refdesk.domain.conversation import Kind, Source, Status
+from refdesk.domain.console import STAFF_VISITOR
+from refdesk.domain.conversation import Kind, Source, Status, Turn
 from refdesk.domain.trail import Trail
 
 Cause = Literal["nothing_found", "weak_evidence", "opened_but_silent", "missed", "restricted", "out_of_scope"]
@@ -25,9 +26,15 @@ def common_cause(counts: Mapping[str, int]) -> Cause:
 
 
 def is_gap(kind: Kind, status: Status, sources: Sequence[Source]) -> bool:
-    """A question that was refused, or answered with nothing read to show. Staff tests are the caller's matter."""
+    """A question that was refused, or answered with nothing read to show. Whose, see `is_unanswered`."""
     silent = status == "answered" and not any(source.show for source in sources)
     return kind == "question" and (status == "insufficient" or silent)
+
+
+def is_unanswered(turn: Turn, visitor_id: str) -> bool:
+    """A visitor's gap: staff who ask are trying the assistant out, and a model that fails says nothing of articles."""
+    tested = visitor_id.startswith(STAFF_VISITOR)
+    return not tested and turn.model_error is None and is_gap(turn.kind, turn.status, turn.sources)
 
 
 def gap_cause(

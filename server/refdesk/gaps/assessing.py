@@ -1,7 +1,5 @@
 """A turn that found no answer, looked at once more: what it asked without personal data, why it failed, what came near.
-
-Also the day's counts of the articles of any turn. Only searches; no model is asked.
-"""
+Only searches; no model is asked."""
 
 from __future__ import annotations
 
@@ -11,11 +9,10 @@ from typing import NamedTuple
 
 from refdesk.api.console_turn import everybody
 from refdesk.domain.articles import PUBLIC, Article, Roles
-from refdesk.domain.console import STAFF_VISITOR
 from refdesk.domain.conversation import FoundArticle, StoredTurn
-from refdesk.domain.gap_queue import ArticleCount, Fresh, GapBody, Near, Unanswered
+from refdesk.domain.gap_queue import Fresh, GapBody, Near, Unanswered
 from refdesk.domain.gap_wordings import Wording
-from refdesk.domain.gaps import Cause, is_gap
+from refdesk.domain.gaps import Cause
 from refdesk.ports import Hit, Snapshot
 from refdesk.text.redaction import redact
 
@@ -34,13 +31,6 @@ class Best(NamedTuple):
 
     article: Article
     score: float
-
-
-def is_unanswered(fresh: Fresh) -> bool:
-    """Staff who ask are trying the assistant out."""
-    turn = fresh.stored.turn
-    tested = fresh.visitor_id.startswith(STAFF_VISITOR)
-    return not tested and is_gap(turn.kind, turn.status, turn.sources) and turn.model_error is None
 
 
 async def unanswered(fresh: Fresh, snapshot: Snapshot) -> Unanswered:
@@ -121,37 +111,3 @@ async def wide_search(question: str, roles: Roles, snapshot: Snapshot) -> Wide:
     near = [hit.signals["near"] for hit in hits if "near" in hit.signals]
     words = max((hit.signals.get("selfscore", 0.0) for hit in hits), default=0.0)
     return Wide(best, far=bool(near) and max(near) <= OFF_TOPIC_NEAR and words <= FEW_WORDS)
-
-
-def article_counts(fresh: Fresh, failed: bool) -> list[ArticleCount]:
-    """One for each article that the turn found. Turns of staff do not count."""
-    turn, trail = fresh.stored.turn, fresh.stored.trail
-    if fresh.visitor_id.startswith(STAFF_VISITOR):
-        return []
-    return [
-        ArticleCount(
-            day=turn.created_at[:10],
-            article_id=found.id,
-            language=turn.language,
-            found=1,
-            read=int(found.read),
-            opened=int("full" in found.forms),
-            cited=int(found.cited),
-            listed=int(found.cited and set(found.forms) == {"title"}),
-            shown=int(found.show),
-            failed=int(failed and found.read),
-        )
-        for found in trail.documents
-    ]
-
-
-def summed(counts: Iterable[ArticleCount]) -> list[ArticleCount]:
-    """One for each day, article and language."""
-    total: dict[tuple[str, str, str], dict[str, int]] = {}
-    for count in counts:
-        figures = total.setdefault((count.day, count.article_id, count.language), {})
-        for name in ("found", "read", "opened", "cited", "listed", "shown", "failed"):
-            figures[name] = figures.get(name, 0) + getattr(count, name)
-    return [
-        ArticleCount(day, article_id, language, **figures) for (day, article_id, language), figures in total.items()
-    ]

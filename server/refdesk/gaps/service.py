@@ -19,9 +19,10 @@ from refdesk.domain.gap_ids import Member, named
 from refdesk.domain.gap_queue import GapFilter, Pile, PiledWording, Regrouping
 from refdesk.domain.gap_view import GapView
 from refdesk.domain.gap_wordings import Wording
+from refdesk.domain.gaps import is_unanswered
 from refdesk.errors import CorpusError, DenseUnavailable, ModelFailure, StorageUnavailable
 from refdesk.gap_ports import GapStore
-from refdesk.gaps.assessing import article_counts, is_unanswered, summed, unanswered
+from refdesk.gaps.assessing import unanswered
 from refdesk.gaps.checking import answered_by
 from refdesk.gaps.encoding import Embedders, Encoding
 from refdesk.gaps.telling import Receiver, deliver_due
@@ -95,17 +96,15 @@ class GapService:
     # --- turns ---
 
     async def look(self) -> None:
-        """At every turn that has ended, once."""
+        """At every turn that ended without an answer, once."""
         while batch := await self.store.fresh(BATCH):
             snapshot = self._retriever.current()
-            questions, counts = [], []
+            questions = []
             for fresh in batch:
-                failed = is_unanswered(fresh)
-                if failed:
+                if is_unanswered(fresh.stored.turn, fresh.visitor_id):  # turns of an older version are not marked yet
                     questions.append(await unanswered(fresh, snapshot))
-                counts += article_counts(fresh, failed)
                 await asyncio.sleep(0)
-            await self.store.take_in([fresh.seq for fresh in batch], questions, summed(counts))
+            await self.store.take_in([fresh.seq for fresh in batch], questions)
             if len(batch) < BATCH:
                 return
 

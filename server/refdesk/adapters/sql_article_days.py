@@ -1,0 +1,37 @@
+"""How far each article came in visitors' turns, by day and language of the question. Jobs, see sql_database.
+
+Counted when a turn is finished, in the same transaction: a count is as durable as its turn, outlives it, and costs
+nobody a second look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+from sqlalchemy import Connection, bindparam, select, text
+
+from refdesk.adapters.sql_tables import SafeText, article_days
+from refdesk.domain.gap_queue import ArticleCount
+
+ADD = text(
+    "INSERT INTO article_days (day, article_id, language, found, read, opened, cited, listed, shown, failed)"
+    " VALUES (:day, :article_id, :language, :found, :read, :opened, :cited, :listed, :shown, :failed)"
+    " ON CONFLICT (day, article_id, language) DO UPDATE SET found = article_days.found + excluded.found,"
+    " read = article_days.read + excluded.read, opened = article_days.opened + excluded.opened,"
+    " cited = article_days.cited + excluded.cited, listed = article_days.listed + excluded.listed,"
+    " shown = article_days.shown + excluded.shown, failed = article_days.failed + excluded.failed"
+).bindparams(bindparam("article_id", type_=SafeText), bindparam("language", type_=SafeText))
+
+
+def add(connection: Connection, counts: Iterable[ArticleCount]) -> None:
+    """In order of their keys: two turns that end at once never wait for each other in a circle."""
+    ordered = sorted(counts, key=lambda count: (count.day, count.article_id, count.language))
+    if ordered:
+        connection.execute(ADD, [msgspec.structs.asdict(count) for count in ordered])
+
+
+def of_days(connection: Connection, since: str, until: str) -> list[ArticleCount]:
+    """Both included, in order."""
+    chosen = select(article_days).where(article_days.c.day >= since, article_days.c.day <= until)
+    rows = connection.execute(chosen.order_by(*article_days.primary_key.columns)).mappings()
+    return [ArticleCount(**row) for row in rows]
