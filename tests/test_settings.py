@@ -84,6 +84,7 @@ def test_no_secret_can_be_given_on_the_command_line():
     assert [s.env for s in SETTINGS if s.secret] == [
         "REFDESK_IDENTITY_SECRET",
         "REFDESK_STAFF_KEY",
+        "REFDESK_METRICS_KEY",
         "REFDESK_DATABASE_URL",
         "REFDESK_GAPS_WEBHOOK_SECRET",
         "ANTHROPIC_API_KEY",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,9 @@ from refdesk.assistant.asking import Assistant
 from refdesk.assistant.runs import TurnRuns
 from refdesk.assistant.turn import Limits
 from refdesk.console_pages.routes import ROUTER as CONSOLE_PAGES
+from refdesk.corpus.files import corpus_root
 from refdesk.dense_service import Backend
+from refdesk.domain.measures import Figure, Latencies, TurnMeasures
 from refdesk.errors import ModelFailure, StorageUnavailable
 from refdesk.gaps.service import GapService
 from refdesk.library import Library, Progress
@@ -61,6 +63,8 @@ class LateModel:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._ready: asyncio.Task[ChatModel] | None = None
+        self.running = 0
+        """Calls that are being answered."""
 
     def begin(self) -> None:
         self._ready = asyncio.create_task(asyncio.to_thread(self._load))
@@ -85,9 +89,13 @@ class LateModel:
         except TimeoutError:
             raise ModelFailure("timeout", "the SDK was still being loaded when the turn's time was over") from None
         stream: Any = model.stream(request, deadline=deadline)
-        async with aclosing(stream) as events:
-            async for event in events:
-                yield event
+        self.running += 1
+        try:
+            async with aclosing(stream) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self.running -= 1
 
     async def close(self) -> None:
         if self._ready is not None:
@@ -105,23 +113,25 @@ class Parts(msgspec.Struct, kw_only=True):
     library: Library
     model: LateModel | None
     runs: TurnRuns
+    measures: TurnMeasures
 
 
 async def open_parts(
     settings: Settings, progress: Progress | None = None, *, database_folder: Path | None = None
 ) -> Parts:
     """Raises CorpusError, DataFolderError, SettingError: what must stop a start, before a port is open."""
+    await asyncio.to_thread(corpus_root, settings.corpus)  # before anything is written anywhere
+    url = None if database_folder else settings.database_url
+    database = await open_database(database_folder or settings.data, url)
+    store, console, gaps = SqlStore(database), SqlConsole(database), SqlGaps(database)
     library = Library(
         settings.corpus,
         settings.data,
         settings.public_url,
         progress,
         dense_backend(settings) if settings.dense else None,
+        archive=console,
     )
-    await asyncio.to_thread(library.check_folder)
-    url = None if database_folder else settings.database_url
-    database = await open_database(database_folder or settings.data, url)
-    store, console, gaps = SqlStore(database), SqlConsole(database), SqlGaps(database)
     try:
         await library.open()
         if url:
@@ -140,6 +150,7 @@ async def open_parts(
         library=library,
         model=model,
         runs=TurnRuns(),
+        measures=TurnMeasures(),
     )
 
 
@@ -181,6 +192,7 @@ def assistant_of(parts: Parts) -> Assistant:
         limits=Limits(seconds=parts.settings.turn_seconds),
         persona=parts.settings.persona,
         redacting=parts.settings.redact,
+        measure=parts.measures.take,
     )
 
 
@@ -204,6 +216,11 @@ def gap_service_of(parts: Parts, assistant: Assistant) -> GapService:
     )
 
 
+def exposition(figures: Sequence[Figure], latencies: Mapping[str, Latencies]) -> tuple[bytes, str]:
+    text: tuple[bytes, str] = importlib.import_module("refdesk.adapters.prometheus").exposition(figures, latencies)
+    return text
+
+
 def create_app(parts: Parts) -> ASGIApp:
     """The ASGI application over opened parts."""
     assistant = assistant_of(parts)
@@ -220,6 +237,9 @@ def create_app(parts: Parts) -> ASGIApp:
         passwords=Passwords(),
         logins=Limiter(parts.clock, enabled=True),
         gaps=gap_service_of(parts, assistant),
+        measures=parts.measures,
+        calls_running=lambda: parts.model.running if parts.model is not None else 0,
+        exposition=exposition,
     )
 
     @asynccontextmanager

@@ -17,7 +17,8 @@ from refdesk.domain.gap_queue import CAUSES, STATUSES
 from refdesk.errors import CorpusError, DataFolderError, RefdeskError, SettingError
 from refdesk.evaluation import commands as evaluation
 from refdesk.evaluation.prices import read_price
-from refdesk.serving import configure_logging, serve
+from refdesk.logs import configure_logging
+from refdesk.serving import serve
 from refdesk.settings import SETTINGS, Settings, load, unknown_names
 from refdesk.staff_commands import ACTIONS
 from refdesk.terminal import Terminal
@@ -146,22 +147,32 @@ COMMANDS: dict[str, Callable[[Settings, argparse.Namespace, Terminal], int]] = {
 }
 
 
+def complaining(args: argparse.Namespace, terminal: Terminal) -> Callable[[str], None]:
+    """Where the reason goes for which a command ends: of a server whose log is read by a program, into the log."""
+    form = vars(args).get("log") or os.environ.get("REFDESK_LOG")
+    if args.command != "serve" or form != "json":
+        return terminal.error
+    configure_logging("json")
+    return lambda reason: log.critical("not started", reason=reason)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(arguments)
     terminal = Terminal(sys.stdout, sys.stderr)
+    complain = complaining(args, terminal)
     try:
         settings = load(os.environ, vars(args))
         if args.command != "serve":
             configure_logging("console", logging.ERROR)
         return COMMANDS[args.command](settings, args, terminal)
     except (SettingError, CorpusError) as error:
-        terminal.error(str(error))
+        complain(str(error))
         return 2
     except DataFolderError as error:
-        terminal.error(str(error))
+        complain(str(error))
         return 3
     except RefdeskError as error:
-        terminal.error(str(error))
+        complain(str(error))
         return 1
     except KeyboardInterrupt:
         return 130

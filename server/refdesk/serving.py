@@ -1,12 +1,10 @@
-"""Runs the server: one event loop, a clean end on SIGTERM, and log lines in the form that was asked for."""
+"""Runs the server: one event loop, a clean end on SIGTERM."""
 
 from __future__ import annotations
 
 import errno
 import ipaddress
-import logging
 import socket
-import sys
 from types import FrameType
 from typing import Any
 
@@ -92,34 +90,3 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
         ws="none",
     )
     await Server(config, parts).serve()
-
-
-def configure_logging(form: str, level: int = logging.INFO) -> None:
-    """Everything goes through structlog, the standard library's loggers included, one line an event, to stderr."""
-    shared: list[Any] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
-    if form == "json":
-        # local variables of a traceback would carry visitors' words into the log
-        frames = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
-        final: list[Any] = [structlog.processors.ExceptionRenderer(frames), structlog.processors.JSONRenderer()]
-    else:
-        plain = structlog.dev.plain_traceback
-        final = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]
-    structlog.configure(
-        processors=[*shared, *final],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=False,
-    )
-    formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *final]
-    )
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setLevel(logging.WARNING)  # a library told to be verbose would log what visitors wrote
-    handler.setFormatter(formatter)
-    root = logging.getLogger()
-    root.handlers = [handler]
-    root.setLevel(logging.WARNING)

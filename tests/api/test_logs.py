@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from help_centre import REFUND_QUOTE
 from model_replies import opens, refund_answer
 from refdesk_server import IDENTITY_SECRET, MODEL_KEY, STAFF_KEY, RefdeskServer
 from test_identity import claims, signed
 
-from scripted_api import ScriptedModel
+from scripted_api import Answer, ScriptedModel, closing, opening, tool
 
 FORGED = '\n{"level":"ERROR","event":"forged"}\r\n\x1b[31mred\u2028'
 PRIVATE = "jane.doe@example.org 4111 1111 1111 1111"
+HOSTILE = (FORGED.encode("unicode_escape").decode().replace("\\x1b", "\\u001b").replace('"', '\\"'),
+           "\\ud800 \\udfff", "\\u0000", "\\u202e\\u2066", "\\ud83d\\ude42", "\\u0085\\u2029")  # fmt: skip
+"""As they stand in JSON."""
+ECHO = json.dumps({"type": "error", "error": {"type": "invalid_request_error", "message": "'C_WORDS\n' is bad"}})
+FAULTS = (
+    Answer((ECHO.encode(),), 400, {"content-type": "application/json"}),
+    Answer((b"<html>C_WORDS</html>",), 200, {"content-type": "text/html"}),
+    Answer((b"event: C_WORDS\ndata: {C_WORDS\n\n",)),
+    Answer((), ending="reset"),
+    Answer((b'{"C_WORDS": 1}',), 529, {"content-type": "application/json"}),
+    Answer((opening(), tool(0, '{"id": C_WORDS}'), closing("tool_use"))),
+)
 
 
 def test_the_log_holds_verdicts_and_no_words(
@@ -75,3 +92,78 @@ def test_no_secret_is_anywhere(server: RefdeskServer, model: ScriptedModel) -> N
     for secret in (MODEL_KEY, STAFF_KEY, IDENTITY_SECRET):
         assert not [text for text in texts if secret in text]
         assert secret.encode() not in stored
+
+
+def test_a_turn_is_told_with_its_request(new_server: Callable[..., RefdeskServer], shared_model: ScriptedModel) -> None:
+    """Whatever is asked, and however the model fails: every line is one JSON object and says whose it is."""
+    server = new_server(shared_model.url, REFDESK_DENSE="on", ANTHROPIC_LOG="debug").start()
+    asked: dict[str, str] = {}
+    with server.client(server.token()) as client:
+        for number, fault in enumerate(FAULTS):
+            shared_model.script(fault)
+            body = f'{{"question": "When are refunds issued? C_WORDS {HOSTILE[number % len(HOSTILE)]}"}}'
+            answer = client.post("/v1/ask", content=body, headers={"content-type": "application/json"})
+            if answer.status_code == 200:
+                asked[answer.json()["id"]] = answer.headers["x-request-id"]
+        (server.corpus / "C_FILE\n\x1b[31m.md").write_text("---\naudience: [C_NOBODY]\n---\n\ntext\n", "utf-8")
+        with server.client(STAFF_KEY) as staff:
+            staff.post("/v1/console/sync", json={"wait": True})
+    assert server.stop() == 0
+    told = {record["turn_id"]: record["request_id"] for record in server.log_records("turn")}
+    assert told == asked
+    assert len(asked) >= 4
+    failed = list(server.log_records("model failed"))
+    assert failed
+    for record in failed:
+        assert asked[record["turn_id"]] == record["request_id"]
+    assert not [word for word in ("C_WORDS", "\x1b", MODEL_KEY, STAFF_KEY) if word in server.log()]
+
+
+def test_whatever_ends_a_start_is_in_the_log(tmp_path: Path) -> None:
+    """A program that reads the log reads why, too."""
+    environment = {**os.environ, "REFDESK_LOG": "json", "REFDESK_PORT": "eighty", "REFDESK_DATA": str(tmp_path)}
+    command = [sys.executable, "-m", "refdesk.cli", "serve"]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    [line] = ended.stderr.splitlines()
+    assert json.loads(line)["event"] == "not started"
+    assert "REFDESK_PORT" in json.loads(line)["reason"]
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_what_nobody_foresaw_is_told_without_its_values(form: str) -> None:
+    code = f"""
+import logging, threading, warnings
+import structlog
+from refdesk.logs import configure_logging
+configure_logging({form!r})
+log = structlog.get_logger()
+words = "where is my order\\n\\x1b[31m \\ud800"
+def fall():
+    try:
+        {{}}[words]
+    except KeyError as error:
+        raise ValueError(f'no such thing: "{{words}}') from error
+try:
+    fall()
+except ValueError as error:
+    log.error("fell", exc_info=error)
+    logging.getLogger("library").error("it\\nfell", exc_info=error)
+warnings.warn("a\\nwarning", stacklevel=1)
+thread = threading.Thread(target=fall)
+if {form!r} == "json":
+    thread.start()
+    thread.join()
+    fall()
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "where is my order" not in ended.stderr
+    assert "ValueError" in ended.stderr
+    assert ended.stdout == ""
+    if form == "json":
+        records = [json.loads(line) for line in ended.stderr.splitlines()]
+        assert [record["event"] for record in records if "exception" in record] == [
+            "fell", "it\nfell", "thread ended by an error", "ended by an error"
+        ]  # fmt: skip
+        assert records[0]["exception"][0]["exc_value"] == "no such thing: '…'"
+        assert records[0]["exception"][0]["frames"]

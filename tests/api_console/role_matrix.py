@@ -16,6 +16,7 @@ ADMIN, ADMIN_404 = (401, 401, 403, 200), (401, 401, 403, 404)
 STATUSES: dict[str, tuple[int, int, int, int]] = {
     "GET /health/live": ANY,
     "GET /health/ready": ANY,
+    "GET /metrics": AGENT,
     "POST /v1/session": (201, 201, 201, 201),
     "POST /v1/ask": ANY,
     "GET /v1/search": ANY,

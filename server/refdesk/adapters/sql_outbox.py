@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from sqlalchemy import Connection, bindparam, select, text, update
+from sqlalchemy import Connection, bindparam, func, select, text, update
 
 from refdesk.adapters.sql_tables import SafeText, UtcText, outbox
 from refdesk.domain.gap_queue import Happened, OutboxItem
@@ -22,6 +22,11 @@ def due(connection: Connection, now: str, limit: int) -> list[OutboxItem]:
     waiting = select(outbox).where(outbox.c.due_at <= now, outbox.c.delivered_at.is_(None))
     rows = connection.execute(waiting.order_by(outbox.c.seq).limit(limit))
     return [OutboxItem(row.seq, msgspec.json.decode(row.body, type=Happened), row.tries) for row in rows]
+
+
+def waiting(connection: Connection) -> int:
+    left = outbox.c.due_at.is_not(None) & outbox.c.delivered_at.is_(None)
+    return connection.scalar(select(func.count()).where(left)) or 0
 
 
 def tried(connection: Connection, seq: int, delivered_at: str | None, due_at: str | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -14,6 +14,7 @@ from refdesk.assistant.asking import Assistant
 from refdesk.assistant.runs import TurnRuns
 from refdesk.domain.articles import Article, Roles
 from refdesk.domain.gap_view import GapView
+from refdesk.domain.measures import Figure, Latencies, TurnMeasures
 from refdesk.gap_ports import GapStore
 from refdesk.ports import Clock, ConsoleStore, ConversationStore, Retriever
 from refdesk.settings import Settings
@@ -24,6 +25,9 @@ class Syncing(Protocol):
 
     async def sync(self, *, force: bool = False) -> dict[str, Any]:
         """Runs a sync (or joins the one that runs) and gives its report, once readers see the result."""
+
+    async def keep_versions(self) -> None:
+        """The texts of today's articles, for what is asked about turns of today when they have changed."""
 
     def last_report(self) -> dict[str, Any] | None: ...
     def under_way(self) -> tuple[int, int, str] | None:
@@ -75,6 +79,11 @@ class Services(msgspec.Struct, kw_only=True):
     logins: Limiter
     """Failed sign-ins of staff; on even where the other limits are off."""
     gaps: GapDesk
+    measures: TurnMeasures
+    calls_running: Callable[[], int]
+    """Model calls that are being answered in this process."""
+    exposition: Callable[[Sequence[Figure], Mapping[str, Latencies]], tuple[bytes, str]]
+    """Figures as a text, and its media type."""
 
 
 def services_of(request: Request[Any, Any, Any]) -> Services:

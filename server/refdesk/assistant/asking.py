@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import secrets
+import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Protocol
 
 import msgspec
 import structlog
+from structlog.contextvars import bind_contextvars
 
 from refdesk.assistant import outcome, prompts
 from refdesk.assistant.draft import AnswerDraft
@@ -49,6 +51,10 @@ class TurnStore(Protocol):
     async def turns(self, conversation_id: str, *, last: int | None = None) -> list[StoredTurn]: ...
 
 
+class Measure(Protocol):
+    def __call__(self, turn: Turn, trail: TurnTrail, *, rehearsal: bool) -> None: ...
+
+
 class Assistant:
     """Answers questions. `model` None: not configured, evidence only."""
 
@@ -63,15 +69,18 @@ class Assistant:
         limits: Limits,
         persona: str = "",
         redacting: bool = False,
+        measure: Measure | None = None,
     ) -> None:
-        """`redacting`: personal data in a question is masked before anything else is done with it."""
+        """`redacting`: personal data in a question is masked before anything else is done with it. `measure` is told of
+        every turn that has ended."""
         self._retriever, self._store, self._model, self._runs = retriever, store, model, runs
         self._clock, self._limits, self._persona, self._redacting = clock, limits, persona, redacting
+        self._measure, self._rehearsing = measure, False
 
     def beside(self, store: TurnStore, runs: TurnRuns) -> Assistant:
-        """The same assistant on another store."""
+        """The same assistant on another store, for a turn that no visitor asked."""
         other = copy.copy(self)
-        other._store, other._runs = store, runs
+        other._store, other._runs, other._rehearsing = store, runs, True
         return other
 
     def phrase(self, name: str, language: str, centre: HelpCentre) -> str:
@@ -109,6 +118,7 @@ class Assistant:
 
     async def _own(self, ask: Ask, turn: Turn, run: TurnRun) -> None:
         """The whole life of a turn. Whatever happens it ends stored and with one last event."""
+        bind_contextvars(turn_id=turn.id)
         session = TurnSession(self._model, self._persona, ask, turn, run)
         run.begun = True
         try:
@@ -134,7 +144,7 @@ class Assistant:
     def _failed(self, turn: Turn, run: TurnRun, error: Exception) -> TurnTrail:
         """A fault of ours is an error, never a refusal: nothing of it may look like an answer."""
         known = isinstance(error, RefdeskError)
-        log.error("turn failed", turn_id=turn.id, error=type(error).__name__, exc_info=None if known else error)
+        log.error("turn failed", error=type(error).__name__, exc_info=None if known else error)
         run.error = as_request_error(error)
         turn.status, turn.answer, turn.answer_html, turn.sources, turn.claims = "failed", "", "", (), ()
         return TurnTrail(reason="error")
@@ -143,6 +153,8 @@ class Assistant:
         """Stored first, then sent: a client never holds a turn that the store does not have."""
         stored = await self._stored(turn, record, STORE_PAUSES)
         self._log(turn, record)
+        if self._measure is not None:
+            self._measure(turn, record, rehearsal=self._rehearsing)
         run.turn = turn
         if stored and run.error is None:
             run.emit_done(turn)
@@ -159,7 +171,7 @@ class Assistant:
                 await self._store.finish_turn(turn, record)
                 return True
             except StorageUnavailable as error:
-                log.error("turn not stored", turn_id=turn.id, error=str(error))
+                log.error("turn not stored", error=str(error))
             if self._runs.closing:
                 break
             await asyncio.sleep(pause)
@@ -169,7 +181,6 @@ class Assistant:
         """The validation record: ids, versions, verdicts, reasons, timings, tokens; no text of anybody."""
         log.info(
             "turn",
-            turn_id=turn.id,
             conversation_id=turn.conversation_id,
             kind=turn.kind,
             language=turn.language,
@@ -224,7 +235,7 @@ class TurnSession:
         return work.record
 
     async def _with_model(self, work: TurnWork, model: ChatModel, deadline: float) -> None:
-        system = prompts.system_prompt(work.snapshot.centre, self._persona)
+        system, began = prompts.system_prompt(work.snapshot.centre, self._persona), time.perf_counter()
         loop = self._loop = TurnLoop(
             model,
             work.toolbox,
@@ -235,13 +246,13 @@ class TurnSession:
         )
         end = await loop.run(system, messages_for(work, system))
         work.record.usage = loop.usage
-        work.time("model_ms")
+        work.time("model_ms", began)
         self._conclude(work, end)
 
     def _conclude(self, work: TurnWork, end: LoopEnd) -> None:
         work.turn.truncated = end.truncated
         if end.failure is not None:
-            log.warning("model failed", turn_id=self._turn.id, model_error=end.failure.kind, hint=end.failure.hint)
+            log.warning("model failed", model_error=end.failure.kind, hint=end.failure.hint)
             self._without_model(work, end.failure.kind)
         elif end.draft is not None and end.draft.withheld:
             outcome.finish_evidence(work, "unverified", end.draft)

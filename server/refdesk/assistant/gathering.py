@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,6 +64,8 @@ async def gather(work: TurnWork, recognised_language: str | None) -> GateDecisio
     )
     work.packed = list(result.hits)
     work.found = list(work.toolbox.hits.values())
+    work.time("retrieval_ms")
+    judging = time.perf_counter()
     scored = [(hit.signals, work.snapshot.evidence_score({**result.signals, **hit.signals})) for hit in work.packed]
     again = work.snapshot.measure(question, [(c.article, c.passage) for c in work.carried])
     scored += [(signals, work.snapshot.evidence_score(signals)) for signals in again]
@@ -79,7 +82,7 @@ async def gather(work: TurnWork, recognised_language: str | None) -> GateDecisio
         threshold=work.snapshot.threshold,
     )
     work.record.signals = {**decision.signals, "evidence_score": round(decision.score, 4)}
-    work.time("retrieval_ms")
+    work.time("gate_ms", judging)
     return decision
 
 

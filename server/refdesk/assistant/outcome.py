@@ -148,7 +148,7 @@ def settle_text(turn: Turn, draft: AnswerDraft | None) -> None:
         return
     answer, turn.answer_html = checked(turn.answer, draft.allowed)
     if answer != turn.answer:
-        log.error("answer held a foreign link", turn_id=turn.id)
+        log.error("answer held a foreign link")
         turn.answer = answer
 
 
