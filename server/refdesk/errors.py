@@ -82,6 +82,20 @@ def as_request_error(error: Exception) -> RequestError:
     return RequestError(500, "internal_error", "The error was logged under this request id.")
 
 
+MODEL_ERRORS = (
+    "not_configured",
+    "timeout",
+    "overloaded",
+    "rate_limited",
+    "unavailable",
+    "invalid_response",
+    "refused",
+    "unverified",
+    "budget",
+)
+"""Every `model_error` (provenance.md)."""
+
+
 class ModelFailure(RefdeskError):
     """Why there is no answer. `kind` is the visitor's `model_error` (provenance.md); `hint` is for the operator.
 

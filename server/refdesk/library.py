@@ -13,14 +13,14 @@ from typing import Any, TypeAlias
 import msgspec
 import structlog
 
-from refdesk.corpus.files import corpus_root
 from refdesk.corpus.pages import ArticlePages, Edition
 from refdesk.corpus.passages import FORMAT
 from refdesk.corpus.report import CorpusReading
 from refdesk.corpus.sync import read_corpus
 from refdesk.dense_service import Backend, DenseService
 from refdesk.domain.articles import Article, Roles
-from refdesk.errors import CorpusError, DataFolderError, MassDeletion, RequestError
+from refdesk.errors import CorpusError, DataFolderError, MassDeletion, RequestError, StorageUnavailable
+from refdesk.ports import ArticleArchive
 from refdesk.retrieval.generation import GenerationStore
 from refdesk.retrieval.search import CorpusSnapshot
 from refdesk.threshold import own_threshold
@@ -40,8 +40,10 @@ class Library:
         public_url: str = "",
         progress: Progress | None = None,
         backend: Callable[[], Backend] | None = None,
+        *,
+        archive: ArticleArchive | None = None,
     ) -> None:
-        """`backend` None: words only."""
+        """`backend` None: words only. `archive`: where every version is kept that was ever served."""
         self._corpus, self._data, self._progress = corpus, data, progress
         self._generations = GenerationStore(data, public_url, FORMAT)
         self.dense = DenseService(backend, self._generations.current) if backend else None
@@ -49,15 +51,14 @@ class Library:
         self._lock = asyncio.Lock()
         self._pages = ArticlePages(corpus)
         self._step: tuple[int, int, str] | None = None
+        self._archive = archive
+        self._kept: str | None = None
+        """The generation whose texts are in the archive."""
 
     def current(self) -> CorpusSnapshot:
         return self._generations.current()
 
     # --- reading the folder ---
-
-    def check_folder(self) -> None:
-        """Raises CorpusError where there is nothing to serve, before anything is written anywhere."""
-        corpus_root(self._corpus)
 
     async def open(self, *, force: bool = False) -> dict[str, Any]:
         """The last generation, brought up to date. A corpus that cannot be read stops the start; so does the guard
@@ -67,8 +68,11 @@ class Library:
         return await self._run(force=force)
 
     async def sync(self, *, force: bool = False) -> dict[str, Any]:
+        await self._keep_new_versions()
         try:
-            return await self._run(force=force)
+            report = await self._run(force=force)
+            await self._keep_new_versions()
+            return report
         except (CorpusError, DataFolderError) as error:
             status, code = refusal(error)
             self._report = {"status": "failed", "code": code, "detail": str(error), "finished_at": now()}
@@ -97,6 +101,21 @@ class Library:
             if self.dense is not None:
                 self.dense.refresh()
             return self._report
+
+    async def _keep_new_versions(self) -> None:
+        """Before others take their place, and as soon as they have taken it."""
+        if self._kept != self.current().generation:
+            await self.keep_versions()
+
+    async def keep_versions(self) -> None:
+        if self._archive is None:
+            return
+        snapshot = self.current()
+        try:
+            await self._archive.keep_articles(snapshot.catalogue.all, at=now())
+            self._kept = snapshot.generation
+        except StorageUnavailable as error:
+            log.warning("versions of articles are not kept yet", error=str(error))
 
     def _read_and_publish(self, force: bool) -> CorpusReading:
         reading = read_corpus(self._corpus, self._articles(), self._tell, force=force)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from refdesk.domain.article_then import KeptArticle
 from refdesk.domain.articles import Article, HelpCentre, Passage, Roles
 from refdesk.domain.console import (
     Annotations,
@@ -337,12 +338,22 @@ class PrivacyStore(Protocol):
 
     async def erase_subject(self, subject: str) -> bool: ...
     async def retain(self, *, since: str, force: bool = False) -> Retention:
-        """Deletes the turns before `since`, conversations that are empty then, and visitors who have none left; their
-        day counts stay. Where that is more than a fifth of all turns it stops, unless forced."""
+        """Deletes the turns before `since`, conversations that are empty then, visitors who have none left, and texts
+        of articles that no turn left can have been given; day counts stay. Where that is more than a fifth of all
+        turns it stops, unless forced."""
 
     async def day_counts(self, *, since: str, until: str) -> list[DayCounts]:
         """Days from `since` to `until`, both included (YYYY-MM-DD), in order; days without a turn are left out."""
 
 
-class ConsoleStore(ConversationLog, StaffStore, PrivacyStore, Protocol):
+class ArticleArchive(Protocol):
+    async def keep_articles(self, articles: Sequence[Article], *, at: str) -> None:
+        """That these are the current ones at this moment. Each version's text is stored once, and kept as long as turns
+        are that may have been given it (`PrivacyStore.retain`)."""
+
+    async def kept_article(self, article_id: str, version: str) -> KeptArticle | None:
+        """None: it was never kept, or no longer is."""
+
+
+class ConsoleStore(ConversationLog, StaffStore, PrivacyStore, ArticleArchive, Protocol):
     """All of it. Raises StorageUnavailable when the database is down."""

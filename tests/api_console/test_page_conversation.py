@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from html import unescape
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 from help_centre import REFUND_QUOTE
 from model_replies import REFUND_CLAIM, answering, opens, refund_answer
 from people import ask, new_account, session_of, with_cookie
-from refdesk_server import STAFF_KEY, RefdeskServer
+from refdesk_server import PATIENCE, STAFF_KEY, RefdeskServer
 
 from refdesk.console_pages.texts import TEXTS
 from scripted_api import ScriptedModel
@@ -108,27 +110,85 @@ def test_an_article_that_has_nothing_to_do_with_the_turn_is_not_opened_there(
         assert agent.get(f"/console/conversations/{answered['conversation_id']}", params=query).status_code == 404
 
 
-def test_the_text_of_the_day_stays_when_the_article_changes(
+def opened(admin: httpx2.Client, turn: dict[str, Any]) -> str:
+    """The page with the turn's article beside it."""
+    query = {"turn": turn["id"], "article": "refunds"}
+    answer = admin.get(f"/console/conversations/{turn['conversation_id']}", params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def synced(server: RefdeskServer, admin: httpx2.Client, text: str | None) -> None:
+    """With that text of the refunds article; None: without the article."""
+    file = server.corpus / "refunds.md"
+    if text is None:
+        file.unlink()
+    else:
+        file.write_text(text, "utf-8")
+    assert admin.post("/v1/console/sync", json={"wait": True}).status_code == 200
+
+
+def test_the_whole_article_of_the_day_stays_when_it_changes_and_goes(
+    new_server: Callable[..., RefdeskServer], shared_model: ScriptedModel
+) -> None:
+    server = new_server(shared_model.url).start()
+    before = (server.corpus / "refunds.md").read_text("utf-8")
+    shared_model.script(opens("refunds"), refund_answer())
+    with server.client(server.token()) as visitor:
+        turn = ask(visitor)
+    with server.client(STAFF_KEY) as admin:
+        synced(server, admin, before.replace("14 days", f"30 days {HOSTILE}"))
+        page = opened(admin, turn)
+        assert re.findall(r'<mark id="quote-\d+">([^<]+)</mark>', page)[0] == REFUND_QUOTE
+        body = page[page.index('aria-labelledby="whole"') : page.index('aria-labelledby="changes"')]
+        assert "30 days" not in body, "the article is that of the day"
+        assert TEXTS["that_day"][0] in page
+        assert TEXTS["gone"][0] in page
+        since = page[page.index('aria-labelledby="changes"') :]
+        assert "<del>14</del><ins>30</ins>" in since
+        assert "<img" not in page
+        synced(server, admin, before)
+        assert TEXTS["changes_since"][0] not in opened(admin, turn), "it is as it was"
+        synced(server, admin, before.replace("---\n", "---\ncategory: money\n", 1))
+        assert TEXTS["only_metadata"][0] in opened(admin, turn)
+        synced(server, admin, None)
+        page = opened(admin, turn)
+        assert REFUND_QUOTE in page[page.index('aria-labelledby="whole"') :]
+        assert TEXTS["deleted"][0] in page
+
+
+def test_the_articles_of_a_day_outlive_a_restart_with_another_corpus(
     new_server: Callable[..., RefdeskServer], shared_model: ScriptedModel
 ) -> None:
     server = new_server(shared_model.url).start()
     shared_model.script(opens("refunds"), refund_answer())
-    with server.client(server.token()) as visitor:
+    with server.client(STAFF_KEY) as admin, server.client(server.token()) as visitor:
         turn = ask(visitor)
+        admin.post("/v1/console/sync", json={"wait": True})
+    assert server.stop() == 0
     file = server.corpus / "refunds.md"
     file.write_text(file.read_text("utf-8").replace("14 days", "30 days"), "utf-8")
+    server.start()
     with server.client(STAFF_KEY) as admin:
-        assert admin.post("/v1/console/sync", json={"wait": True}).status_code == 200
-        query = {"turn": turn["id"], "article": "refunds"}
-        page = admin.get(f"/console/conversations/{turn['conversation_id']}", params=query).text
-        assert REFUND_QUOTE in page
-        assert TEXTS["gone"][0] in page
-        assert "<del>14</del><ins>30</ins>" in page
-        file.unlink()
-        admin.post("/v1/console/sync", json={"wait": True})
-        page = admin.get(f"/console/conversations/{turn['conversation_id']}", params=query).text
-        assert REFUND_QUOTE in page
-        assert TEXTS["deleted"][0] in page
+        page = opened(admin, turn)
+    assert TEXTS["that_day"][0] in page
+    assert "<del>14</del><ins>30</ins>" in page
+
+
+def test_where_the_text_of_the_day_was_never_kept_the_page_says_so(
+    new_server: Callable[..., RefdeskServer], shared_model: ScriptedModel
+) -> None:
+    server = new_server(shared_model.url).start()
+    shared_model.script(opens("refunds"), refund_answer())
+    with server.client(STAFF_KEY) as admin, server.client(server.token()) as visitor:
+        turn = ask(visitor)
+        synced(server, admin, (server.corpus / "refunds.md").read_text("utf-8").replace("14 days", "30 days"))
+        with closing(sqlite3.connect(server.data / "refdesk.db", timeout=PATIENCE)) as database, database:
+            database.execute("DELETE FROM article_bodies")
+        page = opened(admin, turn)
+    assert TEXTS["body_not_kept"][0] in page
+    assert REFUND_QUOTE in page
+    assert "<del>14</del><ins>30</ins>" in page, "the quote is compared with the passage of today"
 
 
 # --- what staff put to it --------------------------------------------------------------------

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from refdesk.domain.article_then import article_then, quotes_of
+from refdesk.domain.article_then import MOST_LINES, MOST_WORDS, KeptArticle, article_then, changes, quotes_of
 from refdesk.domain.articles import Article, Passage
 from refdesk.domain.conversation import Claim, EvidenceItem, QuotedText, Source, StoredTurn, Turn, TurnTrail
 from refdesk.domain.receipt import digest, receipt
@@ -15,6 +15,10 @@ from refdesk.domain.receipt import digest, receipt
 def article(body: str, *passages: tuple[int, int]) -> Article:
     cut = tuple(Passage("a", number, "", (span,)) for number, span in enumerate(passages or ((0, len(body)),)))
     return Article(id="a", title="A", body=body, language="en", audience=("public",), version="2", passages=cut)
+
+
+def kept(body: str) -> KeptArticle:
+    return KeptArticle(version="1", title="A", language="en", body=body)
 
 
 def claim(text: str, quote: str | None, source_id: str | None = "a") -> Claim:
@@ -53,7 +57,7 @@ def test_evidence_counts_as_quoted() -> None:
     ],
 )
 def test_a_quote_that_stands_is_marked_in_todays_body(quote: str, body: str, marked: str) -> None:
-    made = article_then([quote], article(body))
+    made = article_then([quote], None, article(body))
     assert [text for text, number in made.body if number == 0] == [marked]
     assert "".join(text for text, _ in made.body) == body
     assert made.quotes[0].diff == ()
@@ -61,7 +65,7 @@ def test_a_quote_that_stands_is_marked_in_todays_body(quote: str, body: str, mar
 
 def test_a_quote_that_is_gone_is_compared_with_the_passage_that_is_most_like_it() -> None:
     body = "Cats purr at night.\n\nRefunds take 30 days here."
-    made = article_then(["Refunds take 14 days here."], article(body, (0, 19), (21, len(body))))
+    made = article_then(["Refunds take 14 days here."], None, article(body, (0, 19), (21, len(body))))
     quote = made.quotes[0]
     assert quote.stands is None
     assert ("delete", "14") in quote.diff
@@ -70,16 +74,71 @@ def test_a_quote_that_is_gone_is_compared_with_the_passage_that_is_most_like_it(
 
 
 def test_a_quote_like_nothing_has_no_comparison_and_an_article_that_is_gone_no_body() -> None:
-    assert article_then(["zzz"], article("Cats purr.")).quotes[0].diff == ()
-    gone = article_then(["zzz"], None)
+    assert article_then(["zzz"], None, article("Cats purr.")).quotes[0].diff == ()
+    gone = article_then(["zzz"], None, None)
     assert (gone.body, gone.quotes[0].stands) == ((), None)
 
 
 def test_quotes_that_overlap_never_repeat_a_character() -> None:
     body = "one two three four"
-    made = article_then(["two three", "three four", "one"], article(body))
+    made = article_then(["two three", "three four", "one"], None, article(body))
     assert "".join(text for text, _ in made.body) == body
     assert [number for _, number in made.body if number is not None] == [2, 0]
+
+
+def test_a_quote_is_marked_in_the_whole_article_of_that_day_with_the_changes_since() -> None:
+    before, now = "# A\n\nRefunds take 14 days.\n\nEnd.\n", "# A\n\nRefunds take 30 days.\n\nEnd.\n"
+    made = article_then(["Refunds take 14 days."], kept(before), article(now))
+    assert made.of_that_day
+    assert "".join(text for text, _ in made.body) == before
+    assert [text for text, number in made.body if number == 0] == ["Refunds take 14 days."]
+    assert made.marked == {0}
+    assert made.quotes[0].stands is None
+    assert [piece for piece in made.changes if piece[0] != "equal"] == [("delete", "14"), ("insert", "30")]
+
+
+def test_of_an_article_that_is_gone_or_has_the_same_text_the_whole_of_that_day_is_left_and_no_change() -> None:
+    for today in (None, article("Same.")):
+        made = article_then(["Same."], kept("Same."), today)
+        assert (made.of_that_day, made.body, made.changes) == (True, (("Same.", 0),), ())
+
+
+def restored(pieces: tuple[tuple[str, str], ...], lines: list[str], op: str) -> str:
+    """The one of the two texts to which `op` belongs, what was left out being taken from its lines."""
+    text = ""
+    for kind, piece in pieces:
+        if kind == "skip":
+            at = text.count("\n")
+            text += "".join(lines[at : at + int(piece)])
+        elif kind in ("equal", op):
+            text += piece
+    return text
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("".join(f"line {n}\n" for n in range(60)), "".join(f"line {n}\n" for n in range(60) if n not in (7, 40))),
+        ("a\n" * 400, "a\n" * 200 + "b\n" + "a\n" * 200),
+        ("x\n" * MOST_LINES, "y\n"),
+        ("word " * MOST_WORDS + "\nend\n", "other " * MOST_WORDS + "\nend\n"),
+        ("no line end", "no line end either"),
+        ("", "new\n"),
+        ("old\n", ""),
+    ],
+)  # fmt: skip
+def test_changes_make_up_both_texts(before: str, now: str) -> None:
+    pieces = changes(before, now)
+    assert restored(pieces, before.splitlines(keepends=True), "delete") == before
+    assert restored(pieces, now.splitlines(keepends=True), "insert") == now
+
+
+def test_long_stretches_without_a_change_are_left_out() -> None:
+    before = [f"line {n}\n" for n in range(60)]
+    now = [*before[:30], "new\n", *before[31:]]
+    pieces = changes("".join(before), "".join(now))
+    assert [piece for piece in pieces if piece[0] == "skip"] == [("skip", "28"), ("skip", "27")]
+    assert sum(text.count("\n") for op, text in pieces if op == "equal") <= 5
 
 
 def test_a_receipt_ties_each_sentence_to_its_text_and_version() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from refdesk.adapters import sql_annotations, sql_log, sql_privacy, sql_staff, sql_stats
+from refdesk.adapters import sql_annotations, sql_articles, sql_log, sql_privacy, sql_staff, sql_stats
 from refdesk.adapters.sql_database import Database
+from refdesk.domain.article_then import KeptArticle
+from refdesk.domain.articles import Article
 from refdesk.domain.console import (
     Annotations,
     AuditEntry,
@@ -26,6 +28,8 @@ from refdesk.domain.conversation import Conversation, Visitor
 
 PIECE = 200
 """Turns that retention deletes in one transaction."""
+TOGETHER = 250
+"""Articles that are kept in one transaction, so that turns come in between."""
 
 
 class SqlLog:
@@ -139,6 +143,7 @@ class SqlPrivacy:
         while piece := await self.database.write(partial(sql_privacy.delete_some, since=since, most=PIECE)):
             deleted += piece
         await self.database.write(partial(sql_privacy.delete_leftovers, since=since))
+        await self.database.write(partial(sql_articles.forget, since=since))
         self._forget(deleted > 0)
         return Retention(deleted=deleted, due=plan.due, total=plan.total)
 
@@ -151,5 +156,18 @@ class SqlPrivacy:
         return deleted
 
 
-class SqlConsole(SqlLog, SqlStaff, SqlPrivacy):
+class SqlArticles:
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    async def keep_articles(self, articles: Sequence[Article], *, at: str) -> None:
+        for start in range(0, len(articles), TOGETHER):
+            some = articles[start : start + TOGETHER]
+            await self.database.write(partial(sql_articles.keep, articles=some, at=at))
+
+    async def kept_article(self, article_id: str, version: str) -> KeptArticle | None:
+        return await self.database.read(partial(sql_articles.one, article_id=article_id, version=version))
+
+
+class SqlConsole(SqlLog, SqlStaff, SqlPrivacy, SqlArticles):
     pass

@@ -11,18 +11,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, func, literal_column, select, text
+from sqlalchemy import ColumnElement, Connection, Row, func, select, text
 
-from refdesk.adapters.sql_tables import day_counts, turns
+from refdesk.adapters.sql_tables import FIGURES, TOKENS, day_counts, turns
 from refdesk.domain.console import DayCounts
 
 BUCKETS = (50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 7500, 10_000, 15_000, 20_000, 30_000, 60_000)
 LATENCIES = ("first_word", "total")
-TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 KINDS = ("status", "kind", "language", "reason", "model_error")
 
-DAY = func.substr(turns.c.created_at, literal_column("1"), literal_column("10"))
-GROUPS = (DAY, *(turns.c[name] for name in KINDS), turns.c.grounded, turns.c.rating, turns.c.model)
+GROUPS = (turns.c.day, *(turns.c[name] for name in FIGURES))
+"""In the order of `ix_turns_figures`, which then is read from end to end without sorting."""
 KEEP = text(
     "INSERT INTO day_counts (day, name, value) VALUES (:day, :name, :value)"
     " ON CONFLICT (day, name) DO UPDATE SET value = day_counts.value + excluded.value"
@@ -34,7 +33,7 @@ Counts = Counter[tuple[str, str]]
 
 def of_days(connection: Connection, since: str, until: str) -> list[DayCounts]:
     """Both included."""
-    counts = counted(connection, (turns.c.created_at >= since, turns.c.created_at <= f"{until}T23:59:59.999Z"))
+    counts = counted(connection, (turns.c.day >= since, turns.c.day <= until))
     kept = select(day_counts).where(day_counts.c.day >= since, day_counts.c.day <= until)
     for day, name, value in connection.execute(kept):
         counts[day, name] += value
@@ -60,14 +59,14 @@ def counted(connection: Connection, which: tuple[ColumnElement[bool], ...]) -> C
         count_group(counts, row)
     for name in LATENCIES:
         latency = turns.c[name]
-        rows = select(DAY, latency, func.count()).where(*ended, latency.is_not(None)).group_by(DAY, latency)
-        for day, bound, count in connection.execute(rows):
+        found = select(turns.c.day, latency, func.count()).where(*ended, latency.is_not(None))
+        for day, bound, count in connection.execute(found.group_by(turns.c.day, latency)):
             counts[day, f"{name}_ms<={bound}"] += count
     return counts
 
 
 def count_group(counts: Counts, row: Row[*tuple[Any, ...]]) -> None:
-    day, found = row[1 + len(TOKENS)], row._mapping
+    day, found = row.day, row._mapping
     names = ["turns", *(f"{name}:{found[name]}" for name in KINDS if found[name])]
     if found["grounded"]:
         names.append("grounded")

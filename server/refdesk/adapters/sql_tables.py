@@ -107,6 +107,9 @@ conversations = Table(
     Column("created_at", UtcText, nullable=False),
 )
 
+FIGURES = ("status", "kind", "language", "reason", "model_error", "grounded", "rating", "model")
+TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+
 turns = Table(
     "turns",
     metadata,
@@ -114,6 +117,7 @@ turns = Table(
     Column("id", SafeText, nullable=False, unique=True),
     Column("conversation_id", SafeText, owned_by("conversations.id"), nullable=False),
     Column("created_at", UtcText, nullable=False),
+    Column("day", Text, nullable=False, server_default=""),
     Column("status", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("language", Text, nullable=False),
@@ -134,6 +138,10 @@ turns = Table(
     Column("looked_at", Boolean, nullable=False, server_default=text("false")),
     Index("ix_turns_conversation", "conversation_id", "seq"),
     Index("ix_turns_created_at", "created_at"),
+    # The overview reads nothing but these three, in the order in which it groups.
+    Index("ix_turns_figures", "day", *FIGURES, *TOKENS),
+    Index("ix_turns_first_word", "day", "first_word", "status"),
+    Index("ix_turns_total", "day", "total", "status"),
     Index(
         "ix_turns_to_look_at",
         "seq",
@@ -357,4 +365,23 @@ article_days = Table(
         Column(name, Integer, nullable=False, server_default="0")
         for name in ("found", "read", "opened", "cited", "listed", "shown", "failed")
     ),
+)
+
+article_versions = Table(
+    # Versions of articles that turns may have been given. `seen_at`: when a server last had it for the current one.
+    "article_versions",
+    metadata,
+    Column("version", Text, primary_key=True),
+    Column("article_id", SafeText, nullable=False),
+    Column("seen_at", UtcText, nullable=False),
+)
+
+article_bodies = Table(
+    # Apart, so that `seen_at` changes without rewriting them.
+    "article_bodies",
+    metadata,
+    Column("version", Text, owned_by("article_versions.version"), primary_key=True),
+    Column("title", SafeText, nullable=False),
+    Column("language", Text, nullable=False),
+    Column("body", SafeText, nullable=False),
 )

@@ -66,6 +66,7 @@ async def tend_gaps(services: Services) -> None:
 async def retain_daily(services: Services) -> None:
     await asyncio.sleep(FIRST_AFTER_S)
     while True:
+        await services.syncing.keep_versions()
         done = await retain(services)
         if done.deleted or done.stopped:
             await tell(services, "retention" if done.deleted else "retention_stopped", figures(done))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, get_args
 
 import msgspec
@@ -34,6 +35,7 @@ class Pane(msgspec.Struct, frozen=True):
     title: str
     """Of that day."""
     version: str | None
+    language: str
     today: Article | None
     state: str
     """`same`, `changed` or `deleted` since."""
@@ -64,7 +66,7 @@ async def conversation_page(request: Request[Any, Any, Any], conversation_id: Fr
         threshold=snapshot.threshold,
         same_index={stored.turn.id: stored.trail.generation == snapshot.generation for stored in turns},
         link=lambda turn_id="": permalink(services, found.id, turn_id),
-        pane=pane_of(services, turns, *chosen) if all(chosen) else None,
+        pane=await pane_of(services, turns, *chosen) if all(chosen) else None,
     )
 
 
@@ -74,7 +76,7 @@ def quote_numbers(stored: StoredTurn) -> dict[str, dict[str, int]]:
     return {name: {text: at for at, text in enumerate(quotes_of(stored, name))} for name in ids if name}
 
 
-def pane_of(services: Services, turns: list[StoredTurn], turn_id: str, article_id: str) -> Pane:
+async def pane_of(services: Services, turns: list[StoredTurn], turn_id: str, article_id: str) -> Pane:
     """Raises RequestError 404 for an article that the turn has nothing to do with."""
     stored = next((item for item in turns if item.turn.id == turn_id), None)
     titles = {} if stored is None else titles_of(stored)
@@ -82,14 +84,18 @@ def pane_of(services: Services, turns: list[StoredTurn], turn_id: str, article_i
         raise RequestError(404, "article_not_found", "The turn did not find that article.")
     snapshot = services.retriever.current()
     today = snapshot.article(article_id, everybody(snapshot))
+    version = stored.trail.article_versions.get(article_id)
+    kept = await services.console.kept_article(article_id, version) if version is not None else None
+    then = await asyncio.to_thread(article_then, quotes_of(stored, article_id), kept, today)
     return Pane(
         turn_id=turn_id,
         article_id=article_id,
         title=titles[article_id],
-        version=stored.trail.article_versions.get(article_id),
+        version=version,
+        language=next((known.language for known in (kept, today) if known is not None), ""),
         today=today,
         state=changed_since(stored, snapshot).get(article_id, "same" if today is not None else "deleted"),
-        then=article_then(quotes_of(stored, article_id), today),
+        then=then,
     )
 
 
@@ -140,7 +146,8 @@ async def verdict(request: Request[Any, Any, Any], turn_id: FromPath[str]) -> Re
 async def replay_page(request: Request[Any, Any, Any], turn_id: FromPath[str]) -> Response[Any]:
     """The question with today's articles and model, beside the answer of then. Nothing of it is kept."""
     made = await replay.fn(request, turn_id)
-    return show(request, "replay.html", here="conversations", made=made)
+    answer_diff = [(piece.op, piece.text) for piece in made.diff.answer]
+    return show(request, "replay.html", here="conversations", made=made, answer_diff=answer_diff)
 
 
 @get("/console/turns/{turn_id:str}/receipt", guards=[agents], include_in_schema=False)

@@ -14,7 +14,8 @@ from refdesk.api.staff import agents
 from refdesk.console_pages.rendering import AnyRequest, query_of, show
 from refdesk.domain.console import LogFilter, Verdict
 from refdesk.domain.conversation import Kind, Status
-from refdesk.errors import RequestError
+from refdesk.domain.gate import Reason
+from refdesk.errors import MODEL_ERRORS, RequestError
 
 FIELDS = {"from": "since", "to": "until", "visitor": "visitor_id"}
 """Of the query's names those that the filter has otherwise."""
@@ -33,12 +34,15 @@ NAMES = (
     "from",
     "to",
 )
+REASONS = (*get_args(Reason), "model_insufficient")
 CHOICES: dict[str, tuple[str, ...]] = {
     "status": get_args(Status),
     "grounded": ("true", "false"),
     "rating": ("up", "down"),
     "kind": get_args(Kind),
     "verdict": get_args(Verdict),
+    "reason": REASONS,
+    "model_error": MODEL_ERRORS,
 }
 PAGE = 25
 MOST_NEW = 50
