@@ -29,6 +29,11 @@ CONNECT_SECONDS = 3.0
 """Name look-up, connection and TLS together."""
 DRAIN_SECONDS = 0.05
 """How long the end of the body may follow message_stop for the connection to be used again."""
+READ_SECONDS = 0.03
+"""How often a reply that trickles is read: two frames of a screen, which no reader notices. What arrives between is
+taken in one go, by us and by everyone behind us, instead of token by token."""
+WAITED_SECONDS = 0.001
+"""A read that took longer had to wait for the network."""
 KEEP_SECONDS = 30.0
 CACHE_MARK = {"type": "ephemeral"}
 JSON_CONTENT = {"Content-Type": "application/json"}
@@ -150,6 +155,8 @@ class Exchange:
         self._response, self._deadline = response, deadline
         self._chunks: AsyncIterator[bytes] = response.aiter_bytes()
         self._decoder = ReplyDecoder()
+        self._next_read = 0.0
+        """By the clock of the event loop."""
 
     @property
     def started(self) -> bool:
@@ -162,8 +169,12 @@ class Exchange:
     async def read(self) -> list[ModelEvent]:
         """What one network read gave, perhaps nothing. A failure is raised by the call after the events before it."""
         self._raise_failure()
+        clock = asyncio.get_running_loop().time
         try:
             async with asyncio.timeout_at(self._deadline):
+                if (early := self._next_read - clock()) > 0:
+                    await asyncio.sleep(early)
+                began = clock()
                 data = await anext(self._chunks, None)
         except TimeoutError:
             raise out_of_time() from None
@@ -173,7 +184,10 @@ class Exchange:
             self._decoder.finish()
             self._raise_failure()
             return []
-        return self._decoder.feed(data)
+        events = self._decoder.feed(data)
+        if events and clock() - began > WAITED_SECONDS:
+            self._next_read = clock() + READ_SECONDS
+        return events
 
     async def reply(self) -> ModelReply:
         """After the end: waits briefly for the body to end too, so that the connection can be used again."""

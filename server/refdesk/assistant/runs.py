@@ -22,10 +22,6 @@ KEEP_SECONDS = 600
 KEEP_BYTES = 32 * 1024 * 1024
 """Beyond it those that ended first go earlier: memory stays bounded, however many turns end in ten minutes."""
 
-DELTA_SECONDS = 0.03
-"""Text follows text no faster than this: two frames of a screen, which no reader notices, and a write and an event
-less for every token that arrives between them."""
-
 TERMINAL = ("done", "error")
 StopCause = Literal["stopped", "interrupted"]
 
@@ -47,10 +43,8 @@ class TurnRun:
         self.begun = False
         self.finishing = False
         """The outcome is decided and being stored; it cannot be stopped any more."""
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting: list[asyncio.Future[bool]] = []
         self._text: list[str] = []
-        self._flushed = 0.0
-        """When text was sent last, by the clock of the event loop."""
         self.sent = ""
         """Everything that went out in deltas."""
 
@@ -59,11 +53,9 @@ class TurnRun:
         return bool(self.events) and self.events[-1].name in TERMINAL
 
     def delta(self, text: str) -> None:
-        """Text that arrives in one go leaves in one event: the first at the next pass of the event loop, what follows
-        at the pace of DELTA_SECONDS."""
+        """Text that arrives in one go leaves in one event, at the next pass of the event loop."""
         if text and not self._text:
-            loop = asyncio.get_running_loop()
-            loop.call_at(max(loop.time(), self._flushed + DELTA_SECONDS), self._flush)
+            asyncio.get_running_loop().call_soon(self._flush)
         if text:
             self._text.append(text)
             self.sent += text
@@ -89,7 +81,6 @@ class TurnRun:
     def _flush(self) -> None:
         if self._text:
             text, self._text = "".join(self._text), []
-            self._flushed = asyncio.get_running_loop().time()
             self._append("delta", Delta(text))
 
     def _append(self, name: str, data: Any) -> None:
@@ -100,8 +91,7 @@ class TurnRun:
         self.size += len(event.data)
         waiting, self._waiting = self._waiting, []
         for future in waiting:
-            if not future.done():
-                future.set_result(None)
+            settle(future, True)
 
     async def follow(self, after: int, heartbeat: float) -> AsyncIterator[list[TurnEvent]]:
         """The events numbered above `after`, then live ones, those together that are there together; an empty list
@@ -126,16 +116,23 @@ class TurnRun:
             await self._wait(None)
 
     async def _wait(self, seconds: float | None) -> bool:
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Whether an event came within `seconds` (None: however long it takes)."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[bool] = loop.create_future()
         self._waiting.append(future)
+        timer = loop.call_later(seconds, settle, future, False) if seconds is not None else None
         try:
-            async with asyncio.timeout(seconds):
-                await future
-        except TimeoutError:
-            if future in self._waiting:  # else an event came in the same moment
+            return await future
+        finally:
+            if timer is not None:
+                timer.cancel()
+            if future in self._waiting:
                 self._waiting.remove(future)
-            return False
-        return True
+
+
+def settle(future: asyncio.Future[bool], came: bool) -> None:
+    if not future.done():
+        future.set_result(came)
 
 
 class TurnRuns:
