@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 
 import anthropic
 import httpx2
+import msgspec
 
 from refdesk.adapters.anthropic_wire import invalid, upstream_failure
 from refdesk.errors import ModelFailure
@@ -36,6 +37,15 @@ SPEND_HINT = "The account's spend limit is reached (429): raise it, or wait for 
 REDIRECT_HINT = (
     "The model endpoint redirects ({0}), which is never followed: set ANTHROPIC_BASE_URL to the final address."
 )
+
+
+def status_error(response: httpx2.Response) -> anthropic.APIStatusError:
+    """What an answer says that is none, its body read; the SDK knows the places of type, code and message."""
+    try:
+        body = msgspec.json.decode(response.content)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        body = response.text
+    return anthropic.APIStatusError(f"status {response.status_code}", response=response, body=body)
 
 
 def status_failure(error: anthropic.APIStatusError) -> ModelFailure:
@@ -91,19 +101,18 @@ def fault_failure(error: Exception, *, answered: bool) -> ModelFailure:
     """For what was raised around a call. `answered`: the endpoint had begun to answer."""
     if isinstance(error, anthropic.APIStatusError):
         return status_failure(error)
-    cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) and error.__cause__ else error
-    reason = f"{type(cause).__name__} {innermost(cause)}"
-    if isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout):
+    reason = f"{type(error).__name__} {innermost(error)}"
+    if isinstance(error, httpx2.ConnectTimeout | httpx2.PoolTimeout):
         hint = "No connection to the model endpoint in time: check the network and ANTHROPIC_BASE_URL."
         return ModelFailure("unavailable", hint, retry_after=NEVER)
-    if isinstance(cause, httpx2.TimeoutException | anthropic.APITimeoutError):
+    if isinstance(error, httpx2.TimeoutException):
         return ModelFailure("timeout", "The model endpoint fell silent.")
-    if isinstance(cause, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
+    if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
         return ModelFailure("not_configured", f"ANTHROPIC_BASE_URL is no usable address: {reason}", permanent=True)
-    if isinstance(cause, httpx2.TransportError | OSError):
-        lost = f"The connection to the model endpoint broke while it answered ({type(cause).__name__})."
+    if isinstance(error, httpx2.TransportError | OSError):
+        lost = f"The connection to the model endpoint broke while it answered ({type(error).__name__})."
         return ModelFailure("unavailable", lost if answered else f"No connection to the model endpoint: {reason}")
-    if isinstance(cause, ValueError | TypeError) and not answered:
+    if isinstance(error, ValueError | TypeError) and not answered:
         hint = f"The request cannot be sent: check ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL: {reason}"
         return ModelFailure("not_configured", hint, permanent=True)
     return invalid(reason)
