@@ -22,7 +22,7 @@ from refdesk.adapters import sql_purge, sql_turns
 from refdesk.adapters.data_folder import FolderLock
 from refdesk.adapters.sql_database import Job, T, mapped
 from refdesk.adapters.sqlite_file import Locked, connect, open_file, truncate_log
-from refdesk.errors import RefdeskError, StorageUnavailable
+from refdesk.errors import StorageUnavailable
 
 READERS = 2
 PURGE_RETRY_S = 5.0
@@ -149,27 +149,17 @@ class SqliteDatabase:
 
 
 def commit(connection: Connection, jobs: list[Job[Any]]) -> list[Outcome]:
-    """A fault in a shared transaction undoes it all, and each job is tried alone; one job's refusal undoes only it.
+    """A fault or a refusal undoes the shared transaction, and each job is tried alone: one's refusal undoes only it.
     Where the transaction cannot begin (locked), all have waited long enough."""
     try:
         with mapped(), connection.begin():
-            if len(jobs) == 1:
-                return [(True, jobs[0](connection))]
-            return [attempt(connection, job) for job in jobs]
+            return [(True, job(connection)) for job in jobs]
     except Locked as error:
         return [(False, StorageUnavailable(str(error)))] * len(jobs)
     except Exception as error:
         if len(jobs) > 1:
             return [outcome for job in jobs for outcome in commit(connection, [job])]
         return [(False, error)]
-
-
-def attempt(connection: Connection, job: Job[Any]) -> Outcome:
-    try:
-        with connection.begin_nested():
-            return True, job(connection)
-    except RefdeskError as refusal:
-        return False, refusal
 
 
 def deliver(results: list[tuple[asyncio.Future[Any], Outcome]]) -> None:

@@ -17,6 +17,8 @@ _SECTION = re.compile(r"›|(?<= )>(?= |$)")
 _MARKS = re.compile(r"\*+|~~|(?<!\w)_+|_+(?!\w)")
 _WRITTEN = re.compile(r"(?:https?://|mailto:)[^\s<>\"`]+", re.I)
 _MAIL = re.compile(r"<([\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+)>", re.ASCII)
+_LINK_MARKS = ("://", "@", "mailto:")
+"""A text without any of them holds no link."""
 _TAILS = ".,;:!?'*_~"
 _LONGEST = 1000
 """Characters of a link that can be part of an answer: no construct of one is longer."""
@@ -33,6 +35,9 @@ def title_key(text: str) -> str:
 def links_written(text: str) -> set[str]:
     """The absolute links that appear verbatim in a text: bare, in angle brackets, or as a Markdown destination. Of an
     address whose end is open to doubt (a closing parenthesis, a full stop) every reading is in the set."""
+    folded = text.lower()
+    if not any(mark in folded for mark in _LINK_MARKS):
+        return set()
     found = {f"mailto:{match[1]}" for match in _MAIL.finditer(text)}
     for match in _WRITTEN.finditer(text):
         url = match[0][:_LONGEST]

@@ -71,16 +71,10 @@ class View:
         self._norms = norms.astype(np.float32)
         self._words: OrderedDict[str, Word] = OrderedDict()
         self._held = 0
-
-    @property
-    def spoken(self) -> list[int]:
+        self.spoken = [int(number) for number in np.flatnonzero(self._totals)]
         """Languages that have visible passages, as places in `languages`."""
-        return [int(number) for number in np.flatnonzero(self._totals)]
-
-    @property
-    def codes(self) -> list[str]:
+        self.codes = [self.languages[number] for number in self.spoken]
         """The same as codes."""
-        return [self.languages[number] for number in self.spoken]
 
     def word(self, term: str, language: int) -> Word:
         """Remembers what it looks up: everyday words, which have the longest lists, are asked for most often."""
