@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import anthropic
@@ -30,11 +30,13 @@ CONNECT_SECONDS = 3.0
 """Name look-up, connection and TLS together."""
 DRAIN_SECONDS = 0.05
 """How long the end of the body may follow message_stop for the connection to be used again."""
-READ_SECONDS = 0.03
-"""How often a reply that trickles is read: two frames of a screen, which no reader notices. What arrives between is
+READ_SECONDS = 0.05
+"""How often a long reply that trickles is read: twenty times a second, as fast as one reads. What arrives between is
 taken in one go, by us and by everyone behind us, instead of token by token."""
-WAITED_SECONDS = 0.001
-"""A read that took longer had to wait for the network."""
+WAITED_SECONDS = 0.004
+"""A read that took longer had to wait for the model."""
+WAITS = 8
+"""Reads that had to wait, before a reply counts as one that trickles: first words and short tool calls never do."""
 KEEP_SECONDS = 30.0
 CACHE_MARK = {"type": "ephemeral"}
 
@@ -162,6 +164,7 @@ class Exchange:
         self._response, self._deadline = response, deadline
         self._chunks: AsyncIterator[bytes] = response.aiter_bytes()
         self._decoder = ReplyDecoder()
+        self._waits = 0
         self._next_read = 0.0
         """By the clock of the event loop."""
 
@@ -180,7 +183,8 @@ class Exchange:
         try:
             async with asyncio.timeout_at(self._deadline):
                 if (early := self._next_read - clock()) > 0:
-                    await asyncio.sleep(early)
+                    with unread(self._response):
+                        await asyncio.sleep(early)
                 began = clock()
                 data = await anext(self._chunks, None)
         except TimeoutError:
@@ -192,8 +196,10 @@ class Exchange:
             self._raise_failure()
             return []
         events = self._decoder.feed(data)
-        if events and clock() - began > WAITED_SECONDS:
-            self._next_read = clock() + READ_SECONDS
+        now = clock()
+        self._waits += bool(events) and now - began > WAITED_SECONDS
+        if self._waits >= WAITS:
+            self._next_read = now + READ_SECONDS
         return events
 
     async def reply(self) -> ModelReply:
@@ -214,6 +220,23 @@ class Exchange:
     def _raise_failure(self) -> None:
         if self._decoder.failure:
             raise self._decoder.failure
+
+
+@contextlib.contextmanager
+def unread(response: httpx2.Response) -> Iterator[None]:
+    """What arrives meanwhile stays with the system, which wakes nobody for it. The SDK has no way to say so: where its
+    transport is not found at its place, everything is read as it comes."""
+    raw = getattr(getattr(response.stream, "_stream", None), "_aiohttp_response", None)
+    transport = raw.connection.transport if raw is not None and raw.connection is not None else None
+    if transport is None or transport.is_closing():
+        yield
+        return
+    transport.pause_reading()
+    try:
+        yield
+    finally:
+        if not transport.is_closing():
+            transport.resume_reading()
 
 
 def request_body(
