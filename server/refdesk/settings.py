@@ -37,6 +37,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     identity_secrets: dict[str, str]
     """By `kid`; one plain secret has the kid `default`."""
     staff_key: str
+    metrics_key: str
+    """Opens `/metrics` and nothing else; empty: a staff key does."""
     database_url: str
     """PostgreSQL; empty: SQLite in the data folder."""
     redact: bool
@@ -285,6 +287,14 @@ SETTINGS: tuple[Setting, ...] = (
         "",
         parse_staff_key,
         "API key for the console's API; empty: closed",
+        secret=True,
+    ),
+    Setting(
+        "REFDESK_METRICS_KEY",
+        "metrics_key",
+        "",
+        parse_staff_key,
+        "key that opens /metrics and nothing else; empty: only staff keys do",
         secret=True,
     ),
     Setting(
