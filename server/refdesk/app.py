@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -15,15 +17,17 @@ import structlog
 from litestar import Litestar
 from litestar.types import ASGIApp
 
+from refdesk.adapters.rate_windows import windows_of
 from refdesk.adapters.sql_console import SqlConsole
 from refdesk.adapters.sql_gaps import SqlGaps
 from refdesk.adapters.sql_open import open_database
 from refdesk.adapters.sql_store import SqlStore
 from refdesk.api.background import background
 from refdesk.api.browsers import BrowserGate
-from refdesk.api.limits import Limiter
+from refdesk.api.limits import Limiter, TurnLimits
 from refdesk.api.passwords import Passwords
-from refdesk.api.problems import JsonRequest, handle
+from refdesk.api.people import answer
+from refdesk.api.problems import JsonRequest
 from refdesk.api.queries import refuse_repeated
 from refdesk.api.routes import HANDLERS
 from refdesk.api.services import Services
@@ -37,6 +41,7 @@ from refdesk.domain.measures import Figure, Latencies, TurnMeasures
 from refdesk.errors import ModelFailure, StorageUnavailable
 from refdesk.gaps.service import GapService
 from refdesk.library import Library, Progress
+from refdesk.limit_ports import RateWindows
 from refdesk.ports import ChatModel, ModelEvent, ModelRequest
 from refdesk.settings import Settings
 
@@ -44,7 +49,13 @@ log = structlog.get_logger()
 
 MAX_BODY = 64 * 1024
 """Bytes of a request body."""
-PER_PROCESS = ("rate limits", "failed sign-ins of staff", "live events of a turn", "index and sync")
+PER_PROCESS = (
+    "questions at once of a visitor",
+    "model calls at once",
+    "circuit breaker",
+    "live events of a turn",
+    "index and sync",
+)
 """What processes on one PostgreSQL do not share; everything else is in the database."""
 
 
@@ -113,6 +124,7 @@ class Parts(msgspec.Struct, kw_only=True):
     library: Library
     model: LateModel | None
     runs: TurnRuns
+    windows: RateWindows
     measures: TurnMeasures
 
 
@@ -140,16 +152,17 @@ async def open_parts(
     except BaseException:
         await store.close()
         raise
-    model = LateModel(settings) if settings.anthropic_api_key else None
+    model, clock = LateModel(settings) if settings.anthropic_api_key else None, SystemClock()
     return Parts(
         settings=settings,
-        clock=SystemClock(),
+        clock=clock,
         store=store,
         console=console,
         gaps=gaps,
         library=library,
         model=model,
         runs=TurnRuns(),
+        windows=windows_of(database, clock, shared=bool(url)),
         measures=TurnMeasures(),
     )
 
@@ -166,12 +179,21 @@ def dense_backend(settings: Settings) -> Callable[[], Backend]:
     """Chroma and onnxruntime take seconds to import: the returned function is called once a port is open."""
 
     def load() -> Backend:
+        name_a_home()
         backend: Backend = importlib.import_module("refdesk.adapters.dense_backend").DenseBackend(
             settings.data, settings.encoders
         )
         return backend
 
     return load
+
+
+def name_a_home() -> None:
+    """Chroma asks for one while it is imported, and the user of a container often has none."""
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = tempfile.gettempdir()
 
 
 async def close_parts(parts: Parts) -> None:
@@ -232,10 +254,11 @@ def create_app(parts: Parts) -> ASGIApp:
         runs=parts.runs,
         assistant=assistant,
         syncing=parts.library,
-        limiter=Limiter(parts.clock, enabled=parts.settings.rate_limits),
+        limiter=Limiter(parts.windows, enabled=parts.settings.rate_limits),
+        limits=TurnLimits(parts.settings),
         console=parts.console,
         passwords=Passwords(),
-        logins=Limiter(parts.clock, enabled=True),
+        logins=Limiter(parts.windows, enabled=True),
         gaps=gap_service_of(parts, assistant),
         measures=parts.measures,
         calls_running=lambda: parts.model.running if parts.model is not None else 0,
@@ -247,9 +270,11 @@ def create_app(parts: Parts) -> ASGIApp:
         app.state.services = services
         if parts.model is not None:
             parts.model.begin()
+        await parts.windows.open()
         parts.library.begin_background()
         async with background(services):
             yield
+        await parts.windows.close()
         await close_parts(parts)
 
     return BrowserGate(litestar_app(lifespan), parts.settings)
@@ -259,7 +284,7 @@ def litestar_app(*lifespan: Any) -> Litestar:
     return Litestar(
         route_handlers=[*HANDLERS, CONSOLE_PAGES],
         lifespan=list(lifespan),
-        exception_handlers={Exception: handle},
+        exception_handlers={Exception: answer},
         before_request=refuse_repeated,
         request_class=JsonRequest,
         openapi_config=None,

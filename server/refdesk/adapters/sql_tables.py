@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
+    JSON,
     BigInteger,
     Boolean,
     CheckConstraint,
@@ -384,4 +386,22 @@ article_bodies = Table(
     Column("title", SafeText, nullable=False),
     Column("language", Text, nullable=False),
     Column("body", SafeText, nullable=False),
+)
+
+rate_windows = Table(
+    # Who used what when, by the hash of a key, until the window is over. In unix time, seconds.
+    "rate_windows",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("times", ARRAY(Float).with_variant(JSON(), "sqlite"), nullable=False),
+    Column("ends_at", Float, nullable=False),
+)
+
+spending = Table(
+    # What model calls of a UTC day have cost, or may yet cost. `who`: a visitor's id; empty: everybody together.
+    "spending",
+    metadata,
+    Column("day", Text, primary_key=True),
+    Column("who", SafeText, primary_key=True),
+    Column("nanodollars", BigInteger, nullable=False),
 )

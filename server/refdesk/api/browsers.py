@@ -18,6 +18,7 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars
 
 from refdesk.api.problems import PROBLEM_TYPE, problem
+from refdesk.api.proxies import set_client
 from refdesk.settings import Settings, origin_of
 
 ALLOW_METHODS = b"GET, POST, PUT, DELETE"
@@ -58,6 +59,8 @@ class BrowserGate:
         request_id = "r_" + secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
         bind_contextvars(request_id=request_id)  # for the log: of the request, and of the turn that it begins
+        if self._settings.trusted_proxies:
+            set_client(scope, self._settings.trusted_proxies)
         headers: dict[bytes, str] = {}
         for name, value in scope["headers"]:  # of a header that is sent twice none of the values counts
             headers[name] = "" if name in headers and name in (b"host", b"origin") else value.decode("latin-1")

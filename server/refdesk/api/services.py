@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 from litestar import Request
 
-from refdesk.api.limits import Limiter
+from refdesk.api.limits import Limiter, TurnLimits
 from refdesk.api.passwords import Passwords
 from refdesk.assistant.asking import Assistant
 from refdesk.assistant.runs import TurnRuns
@@ -74,6 +74,7 @@ class Services(msgspec.Struct, kw_only=True):
     assistant: Assistant
     syncing: Syncing
     limiter: Limiter
+    limits: TurnLimits
     console: ConsoleStore
     passwords: Passwords
     logins: Limiter

@@ -1,0 +1,21 @@
+"""What limits need of a store, so that they hold after a restart and for all processes on one database together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from refdesk.domain.windows import Use
+
+
+class RateWindows(Protocol):
+    """Raises StorageUnavailable where uses are counted in the database and it does not answer."""
+
+    async def open(self) -> None:
+        """Reads what is left of an earlier process; without a database there is nothing left."""
+
+    async def take(self, uses: Sequence[Use]) -> float:
+        """See `domain.windows.Windows.take`: all are counted, or none. 0, or the seconds to wait."""
+
+    async def give_back(self, uses: Sequence[Use]) -> None: ...
+    async def close(self) -> None: ...
