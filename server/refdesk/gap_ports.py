@@ -33,6 +33,9 @@ class GapStore(Protocol):
     async def take_in(self, seqs: Sequence[int], questions: Sequence[Unanswered]) -> None:
         """The turns are looked at: once only, also where two servers try."""
 
+    async def version(self) -> int:
+        """Changes with everything that is done to gaps and to their questions."""
+
     async def pile(self, limit: int) -> Pile:
         """The wordings asked last, at most `limit`, and with them all that have no gap yet."""
 

@@ -6,13 +6,16 @@ import asyncio
 from typing import Any
 
 import pytest
+from sqlalchemy import create_engine
 from test_console_store import ask
 from test_conversation_store import ANNA, BEN, NOON
 
+from refdesk.adapters import sql_gap_intake
 from refdesk.adapters.sql_console import SqlConsole
 from refdesk.adapters.sql_database import Database
 from refdesk.adapters.sql_gaps import SqlGaps
 from refdesk.adapters.sql_store import SqlStore
+from refdesk.adapters.sql_tables import metadata
 from refdesk.domain.conversation import FoundArticle, TurnTrail, Visitor
 from refdesk.domain.gap_queue import (
     Answer,
@@ -145,6 +148,16 @@ async def test_staff_tests_count_for_no_article_and_are_no_gap(gaps: GapStore, s
     await unanswered(store, "t_1", visitor=tester.id, trail=FOUND)
     assert await gaps.fresh(10) == []
     assert await gaps.article_counts(since="2026-02-01", until="2026-02-28") == []
+
+
+def test_a_look_reads_only_the_turns_that_wait() -> None:
+    engine = create_engine("sqlite://")
+    metadata.create_all(engine)
+    query = sql_gap_intake.WAITING.compile(engine, compile_kwargs={"literal_binds": True})
+    with engine.connect() as connection:
+        plan = str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}").all())
+    engine.dispose()
+    assert "ix_turns_to_look_at" in plan
 
 
 async def test_what_cannot_be_a_gap_is_never_looked_at(

@@ -35,6 +35,10 @@ VERSION, CHECKED = "gaps_version", "gaps_checked"
 TOGETHER = 400
 """Ids in one statement: a database takes only so many parameters."""
 
+TO_LOOK_AT = text("NOT turns.looked_at")
+"""In the words of the partial index, which SQLite uses for no others: without it every look reads every turn."""
+WAITING = select(turns.c.seq).where(TO_LOOK_AT, turns.c.status != "running").order_by(turns.c.seq)
+
 BUMP = text(
     "INSERT INTO marks (name, value) VALUES ('gaps_version', '1')"
     " ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(marks.value AS INTEGER) + 1 AS TEXT)"
@@ -71,8 +75,9 @@ def pieces(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
 
 def fresh(connection: Connection, limit: int) -> list[Fresh]:
     """Turns that may be gaps: which are none was said when they ended, see sql_turns.finish."""
-    waiting = select(turns.c.seq).where(~turns.c.looked_at, turns.c.status != "running").order_by(turns.c.seq)
-    seqs = connection.execute(waiting.limit(limit)).scalars().all()
+    seqs = connection.execute(WAITING.limit(limit)).scalars().all()
+    if not seqs:
+        return []
     columns = (turns.c.seq, conversations.c.visitor_id, *STORED)
     chosen = select(*columns).select_from(BODIES.join(conversations)).where(turns.c.seq.in_(seqs))
     return [
@@ -82,7 +87,7 @@ def fresh(connection: Connection, limit: int) -> list[Fresh]:
 
 def take_in(connection: Connection, seqs: Sequence[int], questions: Sequence[Unanswered]) -> None:
     """All or nothing: where another server has had one of the turns, the whole batch is read again."""
-    held = select(turns.c.seq).where(turns.c.seq.in_(seqs), ~turns.c.looked_at).with_for_update()
+    held = select(turns.c.seq).where(turns.c.seq.in_(seqs), TO_LOOK_AT).with_for_update()
     there = set(connection.execute(held).scalars())
     if (
         there != set(seqs)

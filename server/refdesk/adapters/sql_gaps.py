@@ -36,6 +36,9 @@ class SqlGaps:
     async def take_in(self, seqs: Sequence[int], questions: Sequence[Unanswered]) -> None:
         await self.database.write(partial(sql_gap_intake.take_in, seqs=seqs, questions=questions))
 
+    async def version(self) -> int:
+        return await self.database.read(sql_gap_intake.version)
+
     async def pile(self, limit: int) -> Pile:
         return await self.database.read(partial(sql_gap_intake.pile, limit=limit))
 

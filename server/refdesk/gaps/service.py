@@ -113,9 +113,9 @@ class GapService:
     async def group(self) -> None:
         if self._waiting():
             return
-        pile = await self.store.pile(PILE)
-        if pile.version == self._grouped_version:
+        if await self.store.version() == self._grouped_version:
             return
+        pile = await self.store.pile(PILE)
         if pile.wordings:
             try:
                 gaps = await asyncio.to_thread(self._regrouped, pile)
