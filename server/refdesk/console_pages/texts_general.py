@@ -25,6 +25,12 @@ GENERAL: dict[str, tuple[str, str, str]] = {
                     "Příliš mnoho pokusů. Zkuste to později."),
     "problem.503": ("Not available now.", "Сейчас недоступно.", "Teď nedostupné."),
     "problem.other": ("That did not work.", "Не получилось.", "Nepovedlo se."),
+    "unsafe": ("This page came over http. Browsers keep the session only over https, or on the machine itself under "
+               "localhost: signing in leads back to this page.",
+               "Страница открыта по http. Браузеры хранят сеанс только по https или на самой машине под именем "
+               "localhost: вход вернёт на эту страницу.",
+               "Stránka přišla přes http. Prohlížeče drží přihlášení jen přes https nebo na stroji samém pod jménem "
+               "localhost: přihlášení vede zpět na tuto stránku."),
     "login_failed": ("The name or the password is wrong.", "Неверное имя или пароль.", "Špatné jméno nebo heslo."),
     # conversations
     "conversations": ("Conversations", "Разговоры", "Konverzace"),
