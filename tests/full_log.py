@@ -8,13 +8,14 @@ and verdicts go with them.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, Table, insert
+from sqlalchemy import Connection, Table, insert, text
 
 from refdesk.adapters import sql_stats, sql_tables, sql_turns
 from refdesk.adapters.search_words import words
@@ -41,6 +42,8 @@ KINDS = 240
 """Different turns."""
 VISITORS = 2_000
 PER_CONVERSATION = 3
+TOGETHER = 3_000
+"""Turns in one transaction."""
 LANGUAGES = ("en", "en", "en", "cs", "ru")
 ID, TALK, AT = "t_PLACE", "c_PLACE", "2000-01-01T00:00:00.000Z"
 """What a made turn has instead of its own."""
@@ -73,6 +76,9 @@ class Made(NamedTuple):
     words: list[str]
     question: str
     near: Known
+
+    def asked(self, dialect: str) -> str | list[str]:
+        return " ".join(self.words) if dialect == "sqlite" else self.words
 
 
 class Maker:
@@ -171,12 +177,13 @@ async def fill(
     hostile: str = "",
     until: datetime | None = None,
 ) -> None:
-    """Over the 28 days before `until` (default: now), with ids `v_0`, `c_0`, `t_0`, `g_0` and so on. `t_0` has an answer.
+    """Over the 28 days before `until` (default: now), with ids `v_0`, `c_0`, `t_0`, `g_0` …; `t_0` has an answer.
     No server has the folder."""
     database = await open_database(folder, url)
     end = until or datetime.now(UTC)
     log = Log(Maker(articles, hostile), conversations, per_conversation, end - timedelta(days=28), end)
-    await database.write(log.write)
+    for job in log.jobs():
+        await database.write(job)
     await database.close()
 
 
@@ -186,6 +193,8 @@ class Log:
         self.begin, self.step = begin, (end - begin) / (conversations * per_conversation)
         self.made = [maker.made(number) for number in range(KINDS)]
         self.made[0] = next(made for made in self.made if made.columns["status"] == "answered")
+        refused = (made for made in self.made if made.columns["status"] == "insufficient")
+        self.gaps = {id(made): f"g_{number}" for number, made in enumerate(refused)}
 
     def moment(self, number: int) -> str:
         at = self.begin + self.step * number
@@ -195,16 +204,29 @@ class Log:
         """The first turns go through all of them, later ones jump about."""
         return self.made[number % KINDS if number < KINDS else (number * 7919) % KINDS]
 
-    def write(self, connection: Connection) -> None:
+    def jobs(self) -> Iterator[Callable[[Connection], None]]:
+        """Each ends within the seconds that a database gives to one."""
+        yield self.write_people
         count = self.conversations * self.per
+        for start in range(0, count, TOGETHER):
+            yield partial(self.write_turns, numbers=range(start, min(start + TOGETHER, count)))
+        yield self.write_annotations
+
+    def write_people(self, connection: Connection) -> None:
         put(connection, sql_tables.visitors, ({"id": f"v_{n}", "created_at": self.moment(0)} for n in range(VISITORS)))
         put(connection, sql_tables.conversations, map(self.conversation, range(self.conversations)))
-        put(connection, sql_tables.turns, map(self.turn, range(count)))
-        put(connection, sql_tables.turn_bodies, map(self.body, range(count)))
-        self.write_words(connection, count)
-        self.write_gaps(connection, count)
+        gaps = ({"id": name, "created_at": self.moment(0), "cause": "weak_evidence"} for name in self.gaps.values())
+        put(connection, sql_tables.gaps, gaps)
         put(connection, sql_tables.article_days, self.article_days())
-        self.write_annotations(connection)
+
+    def write_turns(self, connection: Connection, numbers: range) -> None:
+        put(connection, sql_tables.turns, map(self.turn, numbers))
+        put(connection, sql_tables.turn_bodies, map(self.body, numbers))
+        dialect = connection.dialect.name
+        made = [(number, self.of(number)) for number in numbers]
+        asked = [{"seq": number + 1, "words": one.asked(dialect)} for number, one in made]
+        connection.execute(sql_turns.ADD_WORDS[dialect], asked)
+        put(connection, sql_tables.gap_questions, (self.asked(n, one) for n, one in made if id(one) in self.gaps))
 
     def conversation(self, number: int) -> dict[str, Any]:
         at = self.moment(number * self.per)
@@ -221,23 +243,8 @@ class Log:
         turn = made.turn.replace(ID, f"t_{number}", 1).replace(TALK, f"c_{number // self.per}", 1)
         return {"seq": number + 1, "turn": turn.replace(AT, self.moment(number)), "trail": made.trail}
 
-    def write_words(self, connection: Connection, count: int) -> None:
-        dialect = connection.dialect.name
-        texts = [" ".join(made.words) if dialect == "sqlite" else made.words for made in self.made]
-        by_kind = dict(zip(map(id, self.made), texts, strict=True))
-        rows = [{"seq": number + 1, "words": by_kind[id(self.of(number))]} for number in range(count)]
-        connection.execute(sql_turns.ADD_WORDS[dialect], rows)
-
-    def write_gaps(self, connection: Connection, count: int) -> None:
-        refused = [place for place, made in enumerate(self.made) if made.columns["status"] == "insufficient"]
-        gap_of = {id(self.made[place]): f"g_{number}" for number, place in enumerate(refused)}
-        gaps = ({"id": name, "created_at": self.moment(0), "cause": "weak_evidence"} for name in gap_of.values())
-        put(connection, sql_tables.gaps, gaps)
-        asked = (number for number in range(count) if id(self.of(number)) in gap_of)
-        put(connection, sql_tables.gap_questions, (self.asked(n, gap_of[id(self.of(n))]) for n in asked))
-
-    def asked(self, number: int, gap: str) -> dict[str, Any]:
-        made = self.of(number)
+    def asked(self, number: int, made: Made) -> dict[str, Any]:
+        gap = self.gaps[id(made)]
         near = Near(made.near.id, made.near.title, "Found by search, not cited: retrieved is not used.")
         body = GapBody(missing=(made.question,), near=(near,), roles=("public",))
         return {
@@ -262,6 +269,8 @@ class Log:
         put(connection, sql_tables.notes, ({"conversation_id": f"c_{n}", "text": hostile, **by} for n in some))
         verdict = {"verdict": "wrong_source", "note": hostile, **by}
         put(connection, sql_tables.verdicts, ({"turn_id": f"t_{n * self.per}", **verdict} for n in some))
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT setval(pg_get_serial_sequence('turns', 'seq'), max(seq)) FROM turns"))
 
 
 def put(connection: Connection, table: Table, rows: Iterable[dict[str, Any]]) -> None:

@@ -19,9 +19,10 @@ import httpx2
 TESTS = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS), str(TESTS / "api")]
 
-from full_log import Known, fill, known_articles  # noqa: E402
 from help_centre import article  # noqa: E402
 from refdesk_server import STAFF_KEY, RefdeskServer  # noqa: E402
+
+from full_log import Known, fill, known_articles  # noqa: E402
 
 PAGES = (
     "/console",

@@ -27,6 +27,8 @@ from refdesk.errors import RequestError
 
 CURSOR = re.compile(r"([0-9]{1,12})\|([0-9TZ:.\-]{1,40})\|([A-Za-z0-9_\-]{1,64})")
 
+_body_decoder = msgspec.json.Decoder(GapBody)
+
 ASKED = gap_questions.join(turns, turns.c.seq == gap_questions.c.seq).join(conversations)
 COUNTED = (
     select(
@@ -138,7 +140,7 @@ def as_asked(row: Row[*tuple[Any, ...]], visitors: int) -> Asked:
         cause=row.cause,
         question=row.question,
         wording=row.wording,
-        body=msgspec.json.decode(row.body, type=GapBody),
+        body=_body_decoder.decode(row.body),
         visitors=visitors,
     )
 
