@@ -222,6 +222,8 @@ class Log:
     def write_turns(self, connection: Connection, numbers: range) -> None:
         put(connection, sql_tables.turns, map(self.turn, numbers))
         put(connection, sql_tables.turn_bodies, map(self.body, numbers))
+        if hasattr(sql_stats, "add"):  # in older versions they are counted when they are read
+            sql_stats.add(connection, map(self.turn, numbers))
         dialect = connection.dialect.name
         made = [(number, self.of(number)) for number in numbers]
         asked = [{"seq": number + 1, "words": one.asked(dialect)} for number, one in made]
@@ -236,7 +238,7 @@ class Log:
         at, rating = self.moment(number), "down" if number % 37 == 0 else "up" if number % 41 == 0 else None
         comment = self.maker.hostile if rating == "down" else ""
         own = {"seq": number + 1, "id": f"t_{number}", "conversation_id": f"c_{number // self.per}", "created_at": at}
-        return {**self.of(number).columns, **own, "day": at[:10], "rating": rating, "comment": comment}
+        return {**self.of(number).columns, **own, "rating": rating, "comment": comment}
 
     def body(self, number: int) -> dict[str, Any]:
         made = self.of(number)

@@ -109,9 +109,6 @@ conversations = Table(
     Column("created_at", UtcText, nullable=False),
 )
 
-FIGURES = ("status", "kind", "language", "reason", "model_error", "grounded", "rating", "model")
-TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-
 turns = Table(
     "turns",
     metadata,
@@ -119,7 +116,6 @@ turns = Table(
     Column("id", SafeText, nullable=False, unique=True),
     Column("conversation_id", SafeText, owned_by("conversations.id"), nullable=False),
     Column("created_at", UtcText, nullable=False),
-    Column("day", Text, nullable=False, server_default=""),
     Column("status", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("language", Text, nullable=False),
@@ -140,10 +136,6 @@ turns = Table(
     Column("looked_at", Boolean, nullable=False, server_default=text("false")),
     Index("ix_turns_conversation", "conversation_id", "seq"),
     Index("ix_turns_created_at", "created_at"),
-    # The overview reads nothing but these three, in the order in which it groups.
-    Index("ix_turns_figures", "day", *FIGURES, *TOKENS),
-    Index("ix_turns_first_word", "day", "first_word", "status"),
-    Index("ix_turns_total", "day", "total", "status"),
     Index(
         "ix_turns_to_look_at",
         "seq",
@@ -254,7 +246,7 @@ audit = Table(
 )
 
 day_counts = Table(
-    # What is left of deleted turns: sums per day without any text or id.
+    # Sums per day without any text or id, deleted turns included.
     "day_counts",
     metadata,
     Column("day", Text, primary_key=True),

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, exc, i
 
 from refdesk.adapters import sql_article_days, sql_stats, sql_visitors
 from refdesk.adapters.search_words import words
-from refdesk.adapters.sql_tables import clean_text, conversations, idempotency_keys, turn_bodies, turns, utc_text
+from refdesk.adapters.sql_tables import clean_text, conversations, idempotency_keys, turn_bodies, turns
 from refdesk.domain.article_signals import counts_of
 from refdesk.domain.console import STAFF_VISITOR
 from refdesk.domain.conversation import Conversation, Feedback, StoredTurn, Turn, TurnTrail
@@ -52,6 +52,7 @@ ALL = ASKED.order_by(turns.c.seq)
 LAST = ASKED.order_by(turns.c.seq.desc()).limit(bindparam("last"))
 ADD_CONVERSATION, ADD_TURN, ADD_BODY = insert(conversations), insert(turns), insert(turn_bodies)
 ASKER = select(conversations.c.visitor_id).where(conversations.c.id == turns.c.conversation_id).scalar_subquery()
+BEFORE = select(*sql_stats.COUNTED).where(turns.c.id == bindparam("turn_id")).with_for_update()
 UNFINISHED = or_(*(turns.c.status == text(f"'{status}'") for status in ("running", "interrupted")))
 FINISH = (
     update(turns)
@@ -151,7 +152,6 @@ def add_turn(connection: Connection, row: TurnRow, server_id: str) -> None:
         "id": row.turn_id,
         "conversation_id": row.conversation_id,
         "created_at": row.created_at,
-        "day": utc_text(row.created_at)[:10],
         "status": turn.status,
         "kind": turn.kind,
         "language": turn.language,
@@ -201,8 +201,9 @@ def finish(connection: Connection, turn: Turn, trail: TurnTrail) -> None:
         "total": sql_stats.bucket(trail.timings.get("total_ms")),
         **usage_columns(trail),
     }
+    before = connection.execute(BEFORE, {"turn_id": turn.id}).mappings().first()
     stored = connection.execute(FINISH, values).first()
-    if stored is None:
+    if before is None or stored is None:
         return
     connection.execute(FINISH_BODY, {"of": stored.seq, "turn": json_text(turn), "trail": json_text(trail)})
     add_words(connection, stored.seq, turn)
@@ -211,6 +212,7 @@ def finish(connection: Connection, turn: Turn, trail: TurnTrail) -> None:
         sql_article_days.add(connection, counts_of(turn, trail, failed=failed))
     elif not values["looked_at"]:
         connection.execute(NO_GAP, {"of": stored.seq})
+    sql_stats.add(connection, [{**before, **values}], no_longer=[before] if before["status"] == "interrupted" else ())
 
 
 def usage_columns(trail: TurnTrail) -> dict[str, Any]:
@@ -234,6 +236,8 @@ def interrupt(connection: Connection, which: ColumnElement[bool]) -> int:
     bodies = select(turn_bodies.c.seq, turn_bodies.c.turn).where(turn_bodies.c.seq.in_(seqs))
     for seq, turn in connection.execute(bodies).all():
         add_words(connection, seq, _turn_decoder.decode(turn))
+    counted = select(*sql_stats.COUNTED).where(turns.c.seq.in_(seqs))
+    sql_stats.add(connection, connection.execute(counted).mappings().all())
     return len(seqs)
 
 
@@ -297,16 +301,21 @@ def to_stop(connection: Connection, turn_ids: Sequence[str]) -> list[str]:
 
 def rate(connection: Connection, turn_id: str, visitor_id: str, feedback: Feedback) -> bool:
     own = select(conversations.c.id).where(conversations.c.visitor_id == visitor_id)
-    mine = update(turns).where(turns.c.id == turn_id, turns.c.conversation_id.in_(own))
-    return connection.execute(mine.values(rating=feedback.rating, comment=feedback.comment)).rowcount > 0
+    mine = (turns.c.id == turn_id, turns.c.conversation_id.in_(own))
+    before = connection.execute(select(*sql_stats.COUNTED).where(*mine).with_for_update()).mappings().first()
+    if before is None:
+        return False
+    connection.execute(update(turns).where(*mine).values(rating=feedback.rating, comment=feedback.comment))
+    if before["status"] != "running":
+        sql_stats.add(connection, [{**before, "rating": feedback.rating}], no_longer=[before])
+    return True
 
 
 def delete_turns(connection: Connection, which: ColumnElement[bool]) -> int:
-    """The turns and their words, kept in the day counts; what else hangs on a turn goes by its foreign key."""
+    """The turns and their words; what else hangs on a turn goes by its foreign key. The day counts stay as they are."""
     seqs = connection.execute(select(turns.c.seq).where(which).with_for_update()).scalars().all()
     for start in range(0, len(seqs), TOGETHER):
         some = seqs[start : start + TOGETHER]
-        sql_stats.keep(connection, turns.c.seq.in_(some))
         connection.execute(delete(turns).where(turns.c.seq.in_(some)))
         drop_words(connection, some)
     return len(seqs)
