@@ -21,6 +21,7 @@ from refdesk.adapters.rate_windows import windows_of
 from refdesk.adapters.sql_console import SqlConsole
 from refdesk.adapters.sql_gaps import SqlGaps
 from refdesk.adapters.sql_open import open_database
+from refdesk.adapters.sql_spending import SqlSpending
 from refdesk.adapters.sql_store import SqlStore
 from refdesk.api.background import background
 from refdesk.api.browsers import BrowserGate
@@ -32,12 +33,17 @@ from refdesk.api.queries import refuse_repeated
 from refdesk.api.routes import HANDLERS
 from refdesk.api.services import Services
 from refdesk.assistant.asking import Assistant
+from refdesk.assistant.breaker import Breaker
+from refdesk.assistant.guard import GuardedModel, ModelGuard
 from refdesk.assistant.runs import TurnRuns
+from refdesk.assistant.slots import Slots
+from refdesk.assistant.spending import Caps, Spending
 from refdesk.assistant.turn import Limits
 from refdesk.console_pages.routes import ROUTER as CONSOLE_PAGES
 from refdesk.corpus.files import corpus_root
 from refdesk.dense_service import Backend
 from refdesk.domain.measures import Figure, Latencies, TurnMeasures
+from refdesk.domain.prices import price_of
 from refdesk.errors import ModelFailure, StorageUnavailable
 from refdesk.gaps.service import GapService
 from refdesk.library import Library, Progress
@@ -167,6 +173,18 @@ async def open_parts(
     )
 
 
+def guard_of(parts: Parts) -> ModelGuard:
+    """Where nothing is capped, a turn writes nothing of what it spends."""
+    settings, clock, store = parts.settings, parts.clock, SqlSpending(parts.store.database)
+    caps = Caps(turn=settings.spend_per_turn, visitor=settings.spend_per_visitor, day=settings.spend_per_day)
+    price = price_of(settings.model, settings.prices)
+    return ModelGuard(
+        slots=Slots(settings.model_calls, settings.model_wait_seconds),
+        breaker=Breaker(clock, turns=settings.breaker_turns, seconds=settings.breaker_seconds),
+        spending=Spending(price, caps, store, clock) if price is not None and caps != Caps() else None,
+    )
+
+
 async def interrupt_running(store: SqlStore) -> None:
     """A database server that is down stops no start: the port opens, /health/ready says so, and it may come up."""
     try:
@@ -204,7 +222,8 @@ async def close_parts(parts: Parts) -> None:
     await parts.store.close()
 
 
-def assistant_of(parts: Parts) -> Assistant:
+def assistant_of(parts: Parts, guard: ModelGuard | None = None) -> Assistant:
+    """`guard` None: for the operator's own questions, which nothing holds back."""
     return Assistant(
         retriever=parts.library,
         store=parts.store,
@@ -214,11 +233,12 @@ def assistant_of(parts: Parts) -> Assistant:
         limits=Limits(seconds=parts.settings.turn_seconds),
         persona=parts.settings.persona,
         redacting=parts.settings.redact,
+        guard=guard,
         measure=parts.measures.take,
     )
 
 
-def gap_service_of(parts: Parts, assistant: Assistant) -> GapService:
+def gap_service_of(parts: Parts, assistant: Assistant, guard: ModelGuard) -> GapService:
     """The webhook's client is imported only where there is a webhook."""
     settings, dense = parts.settings, parts.library.dense
     webhook = None
@@ -231,7 +251,7 @@ def gap_service_of(parts: Parts, assistant: Assistant) -> GapService:
         clock=parts.clock,
         settings=settings,
         assistant=assistant,
-        model=parts.model,
+        model=GuardedModel(parts.model, guard) if parts.model is not None else None,
         embedders=lambda: dense.embedders if dense is not None else {},
         waiting=lambda: dense is not None and dense.state["status"] in ("starting", "building"),
         webhook=webhook,
@@ -245,7 +265,8 @@ def exposition(figures: Sequence[Figure], latencies: Mapping[str, Latencies]) ->
 
 def create_app(parts: Parts) -> ASGIApp:
     """The ASGI application over opened parts."""
-    assistant = assistant_of(parts)
+    guard = guard_of(parts)
+    assistant = assistant_of(parts, guard)
     services = Services(
         settings=parts.settings,
         clock=parts.clock,
@@ -258,8 +279,9 @@ def create_app(parts: Parts) -> ASGIApp:
         limits=TurnLimits(parts.settings),
         console=parts.console,
         passwords=Passwords(),
+        guard=guard,
         logins=Limiter(parts.windows, enabled=True),
-        gaps=gap_service_of(parts, assistant),
+        gaps=gap_service_of(parts, assistant, guard),
         measures=parts.measures,
         calls_running=lambda: parts.model.running if parts.model is not None else 0,
         exposition=exposition,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+import msgspec
+
 from refdesk.domain.windows import Use
 
 
@@ -19,3 +21,24 @@ class RateWindows(Protocol):
 
     async def give_back(self, uses: Sequence[Use]) -> None: ...
     async def close(self) -> None: ...
+
+
+class Charge(msgspec.Struct, frozen=True):
+    """Nanodollars for one account of a day. `who`: a visitor's id; empty: the whole deployment. `cap`: how much the
+    account may hold in all."""
+
+    who: str
+    amount: int
+    cap: int
+
+
+class SpendStore(Protocol):
+    """Raises StorageUnavailable. `day` is YYYY-MM-DD, UTC."""
+
+    async def charge(self, day: str, charges: Sequence[Charge]) -> bool:
+        """All of them, or none where one would pass its cap: False."""
+
+    async def settle(self, day: str, charges: Sequence[Charge]) -> None:
+        """Adds the amounts, which may be negative, whatever the caps are."""
+
+    async def spent(self, day: str, who: str = "") -> int: ...

@@ -13,7 +13,7 @@ from litestar.params import FromPath
 from refdesk.api.page_frame import page, page_language, word
 from refdesk.api.problems import problems
 from refdesk.api.reading import roles_of_request
-from refdesk.api.services import services_of
+from refdesk.api.services import Services, services_of
 from refdesk.corpus.images import IMAGE_HEADERS
 from refdesk.errors import RequestError
 
@@ -109,7 +109,8 @@ async def live() -> dict[str, str]:
     responses={503: ResponseSpec(dict[str, Any], generate_examples=False, description="Not ready"), **problems()},
 )
 async def ready(request: Request[Any, Any, Any]) -> Response[dict[str, Any]]:
-    """Database, index and corpus. `dense` says whether the vectors serve yet; lexical search serves meanwhile."""
+    """Database, index and corpus. `dense` says whether the vectors serve yet; lexical search serves meanwhile. `model`:
+    while its service is left alone after failures, visitors get excerpts, and the server is ready all the same."""
     services = services_of(request)
     state = services.syncing.readiness()
     try:
@@ -118,5 +119,13 @@ async def ready(request: Request[Any, Any, Any]) -> Response[dict[str, Any]]:
     except Exception:  # whatever is wrong with the database, the answer is "not ready"
         database = "unavailable"
     good = database == "ok" and state["corpus"] == "ok" and not services.runs.closing
-    body = {"status": "ok" if good else "unavailable", "database": database, **state}
+    body = {"status": "ok" if good else "unavailable", "database": database, "model": model_state(services), **state}
     return Response(body, status_code=200 if good else 503, headers={} if good else {"Retry-After": "5"})
+
+
+def model_state(services: Services) -> str:
+    """`not_configured`; else of the circuit breaker: `ok`, `unavailable`, or `probing` while one turn tries it."""
+    breaker = services.guard.breaker
+    if not services.settings.anthropic_api_key:
+        return "not_configured"
+    return {"closed": "ok", "open": "unavailable", "probing": "probing"}[breaker.state if breaker else "closed"]

@@ -11,6 +11,7 @@ from litestar import Request, Response, get, post
 
 from refdesk.api.article_figures import article_figures
 from refdesk.api.console import start_sync
+from refdesk.api.pages import model_state
 from refdesk.api.services import Services, services_of
 from refdesk.api.staff import agents
 from refdesk.api.stats import DAYS, DayFigures, Figures, StatsResponse, figures, stats
@@ -62,6 +63,7 @@ async def overview_page(request: Request[Any, Any, Any]) -> Response[Any]:
         never_cited=[figure for figure in articles if "opened_never_cited" in figure.signals][:MOST_LISTED],
         gaps=first_gaps.gaps,
         model=services.settings.model if services.settings.anthropic_api_key else None,
+        model_state=model_state(services),
         state=services.syncing.readiness(),
         **sync_values(services),
     )
