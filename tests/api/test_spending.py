@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ QUESTION = "When are refunds issued?"
 DEAR = msgspec.structs.replace(refund_answer(), input_tokens=1_000, output_tokens=4_000)
 COST = 0.021
 """Of such a reply, in US dollars; what it might have cost is somewhat more."""
+DOWN = Answer((b"{}",), 529, {"content-type": "application/json", "x-should-retry": "false"})
 CAPPED = {"REFDESK_PRICES": "claude-haiku-5-5=1/5", "REFDESK_SPEND_PER_DAY": "0.05"}
 
 
@@ -59,7 +61,7 @@ def test_a_cap_is_never_passed_and_a_crash_opens_nothing(
 ) -> None:
     server = capped(REFDESK_TURN_SECONDS="30", REFDESK_IDLE_SECONDS="20")
     with server.client(server.token()) as visitor:
-        model.script(Answer((b"{}",), 529, {"content-type": "application/json", "x-should-retry": "false"}))
+        model.script(DOWN)
         assert [ask(visitor) for _ in range(3)] == [("evidence", "overloaded")] * 3
         assert spent(server)["usd"] == 0
         model.script(DEAR)
@@ -104,3 +106,21 @@ def test_servers_on_one_database_have_one_cap(
         assert [ask(second), ask(again)] == [ANSWERED, BUDGET]
     assert len(model.bodies) == 2
     assert spent(one) == spent(other)
+
+
+def test_a_probe_that_may_spend_nothing_tells_nothing_of_the_service(
+    new_server: Callable[..., RefdeskServer], model: ScriptedModel
+) -> None:
+    settings = {"REFDESK_SPEND_PER_VISITOR": "0.03", "REFDESK_BREAKER_TURNS": "1", "REFDESK_BREAKER_SECONDS": "0.2"}
+    server = new_server(model.url, **CAPPED, **settings).start()
+    with server.client(server.token()) as poor, server.client(server.token()) as rich:
+        model.script(DEAR)
+        assert ask(poor) == ANSWERED
+        model.script(DOWN)
+        assert ask(rich) == ("evidence", "overloaded")
+        time.sleep(0.2)
+        model.script(DEAR)
+        assert ask(poor) == BUDGET
+        assert rich.get("/health/ready").json()["model"] == "unavailable"
+        assert ask(rich) == ANSWERED
+        assert rich.get("/health/ready").json()["model"] == "ok"

@@ -264,7 +264,8 @@ class TurnSession:
         try:
             with self._guard.turn(model, self._payer) as guarded:
                 end = await self._ask_model(work, guarded, deadline)
-                guarded.end(end.failure)
+                if work.record.usage.calls:  # else nothing was left to be spent, which says nothing of the service
+                    guarded.end(end.failure)
         except ModelFailure as failure:  # it is not to be asked now
             end = LoopEnd(failure=failure)
         self._conclude(work, end)
