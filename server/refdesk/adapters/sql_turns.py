@@ -21,6 +21,7 @@ from refdesk.errors import RequestError
 from refdesk.ports import TurnRow
 
 IDEMPOTENCY_HOURS = 24
+UNFINISHED = ("running", "interrupted")
 RETRY_AFTER_S = 2
 TOGETHER = 500
 """Turns deleted by one statement: a database takes only so many parameters."""
@@ -51,15 +52,13 @@ ASKED = select(*STORED).select_from(BODIES).where(turns.c.conversation_id == bin
 ALL = ASKED.order_by(turns.c.seq)
 LAST = ASKED.order_by(turns.c.seq.desc()).limit(bindparam("last"))
 ADD_CONVERSATION, ADD_TURN, ADD_BODY = insert(conversations), insert(turns), insert(turn_bodies)
-ASKER = select(conversations.c.visitor_id).where(conversations.c.id == turns.c.conversation_id).scalar_subquery()
-BEFORE = select(*sql_stats.COUNTED).where(turns.c.id == bindparam("turn_id")).with_for_update()
-UNFINISHED = or_(*(turns.c.status == text(f"'{status}'") for status in ("running", "interrupted")))
-FINISH = (
-    update(turns)
-    .where(turns.c.id == bindparam("turn_id"), UNFINISHED)
-    .returning(turns.c.seq, ASKER.label("visitor_id"))
+BEFORE = (
+    select(turns.c.seq, conversations.c.visitor_id, *sql_stats.COUNTED)
+    .select_from(turns.join(conversations))
+    .where(turns.c.id == bindparam("turn_id"), or_(*(turns.c.status == text(f"'{s}'") for s in UNFINISHED)))
+    .with_for_update(of=turns)
 )
-NO_GAP = update(turns).where(turns.c.seq == bindparam("of")).values(looked_at=True)
+FINISH = update(turns).where(turns.c.seq == bindparam("of"))
 FINISH_BODY = update(turn_bodies).where(turn_bodies.c.seq == bindparam("of"))
 ADD_WORDS = {
     "sqlite": text("INSERT OR REPLACE INTO turn_search (rowid, words) VALUES (:seq, :words)"),
@@ -188,30 +187,28 @@ def finish(connection: Connection, turn: Turn, trail: TurnTrail) -> None:
     """Also where the turn was taken for interrupted meanwhile; nothing where it was deleted, or is stored already.
 
     Only a turn that may be a gap is left to look at, so that the others, most of all, cost the queue nothing."""
+    before = connection.execute(BEFORE, {"turn_id": turn.id}).mappings().first()
+    if before is None:
+        return
+    seq, visitor_id = before["seq"], before["visitor_id"]
+    failed = is_unanswered(turn, visitor_id)
     values = {
-        "turn_id": turn.id,
         "status": turn.status,
         "kind": turn.kind,
         "language": turn.language,
         "grounded": turn.grounded,
         "reason": trail.reason,
         "model_error": turn.model_error,
-        "looked_at": not is_unanswered(turn, visitor_id=""),
+        "looked_at": not failed,
         "first_word": sql_stats.bucket(trail.timings.get("first_word_ms")),
         "total": sql_stats.bucket(trail.timings.get("total_ms")),
         **usage_columns(trail),
     }
-    before = connection.execute(BEFORE, {"turn_id": turn.id}).mappings().first()
-    stored = connection.execute(FINISH, values).first()
-    if before is None or stored is None:
-        return
-    connection.execute(FINISH_BODY, {"of": stored.seq, "turn": json_text(turn), "trail": json_text(trail)})
-    add_words(connection, stored.seq, turn)
-    failed = is_unanswered(turn, stored.visitor_id)
-    if not stored.visitor_id.startswith(STAFF_VISITOR):
+    connection.execute(FINISH, {"of": seq, **values})
+    connection.execute(FINISH_BODY, {"of": seq, "turn": json_text(turn), "trail": json_text(trail)})
+    add_words(connection, seq, turn)
+    if not visitor_id.startswith(STAFF_VISITOR):
         sql_article_days.add(connection, counts_of(turn, trail, failed=failed))
-    elif not values["looked_at"]:
-        connection.execute(NO_GAP, {"of": stored.seq})
     sql_stats.add(connection, [{**before, **values}], no_longer=[before] if before["status"] == "interrupted" else ())
 
 
