@@ -16,7 +16,7 @@ import pytest
 from refdesk import dense_service
 from refdesk.adapters import anthropic_model, postgres_database, search_words, sql_privacy, sql_turns
 from refdesk.adapters.anthropic_failures import kind_of_status
-from refdesk.api import auth, console_schemas, limits, log, login, reading, schemas, stats
+from refdesk.api import auth, console_schemas, log, login, reading, schemas, stats
 from refdesk.assistant import extract, history, outcome, packing
 from refdesk.assistant.turn import Limits
 from refdesk.cli import build_parser
@@ -37,7 +37,8 @@ from refdesk.evaluation.calibration import AIM, ANSWERED
 from refdesk.retrieval import dense, lexical
 from refdesk.retrieval.generation import GenerationStore
 from refdesk.retrieval.search import CorpusSnapshot
-from refdesk.settings import MIN_SECRET, SETTINGS, load
+from refdesk.setting_secrets import MIN_SECRET
+from refdesk.settings import SETTINGS, load
 from refdesk.terminal import Terminal
 from refdesk.text import quotes, redaction
 from refdesk.text.numbers import numbers
@@ -317,12 +318,18 @@ def test_the_examples_of_the_settings_file_are_valid(tmp_path):
                 assert read_help_centre(tmp_path), path
 
 
-TURN = Limits()
+TURN, DEFAULTS = Limits(), load({})
 LIMITS = [
     ("settings", f"at least {MIN_SECRET} printable ASCII"),
-    ("settings", f"ask {limits.TURNS_PER_VISITOR.count} questions a minute"),
-    ("settings", f"one network address {limits.TURNS_PER_ADDRESS.count}"),
-    ("settings", f"address {limits.SESSIONS_PER_ADDRESS.count} new sessions a minute"),
+    ("settings", f"ask {DEFAULTS.turns_per_visitor} questions a minute"),
+    ("settings", f"one network address {DEFAULTS.turns_per_address};"),
+    ("settings", f"together may ask {DEFAULTS.turns_per_minute}."),
+    ("settings", f"address {DEFAULTS.sessions_per_address} new sessions a minute"),
+    ("settings", f"one visitor {DEFAULTS.turns_at_once} questions"),
+    ("model", f"After {DEFAULTS.breaker_turns} questions in a row"),
+    ("model", f"left alone for {DEFAULTS.breaker_seconds:g} seconds"),
+    ("model", f"At most {DEFAULTS.model_calls} questions"),
+    ("model", f"waits up to {DEFAULTS.model_wait_seconds} seconds"),
     ("write-articles", f"about {passages.TARGET_WORDS} words"),
     ("write-articles", f"up to {images.MAX_IMAGE_BYTES >> 20} MiB"),
     ("write-articles", f"more than {files.MAX_FILE_BYTES >> 20} MiB"),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from refdesk.domain.prices import Price, price_of
 from refdesk.errors import SettingError
 from refdesk.settings import SETTINGS, load, settings_table, unknown_names
 
@@ -51,6 +52,25 @@ def test_a_flag_wins_over_the_environment():
         ("REFDESK_ALLOWED_ORIGINS", "https://[shop.example.com"),
         ("REFDESK_TURN_SECONDS", "0"),
         ("REFDESK_TURN_SECONDS", "nan"),
+        ("REFDESK_TURNS_PER_VISITOR", "-1"),
+        ("REFDESK_TURNS_PER_VISITOR", "5/min"),
+        ("REFDESK_TURNS_PER_MINUTE", "1000001"),
+        ("REFDESK_TURNS_PER_MINUTE", "٣"),
+        ("REFDESK_MODEL_CALLS", "9" * 5000),
+        ("REFDESK_MODEL_WAIT_SECONDS", "11"),
+        ("REFDESK_TRUSTED_PROXIES", "*"),
+        ("REFDESK_TRUSTED_PROXIES", "10.0.0.1/8"),
+        ("REFDESK_TRUSTED_PROXIES", "proxy.internal"),
+        ("REFDESK_BREAKER_SECONDS", "0"),
+        ("REFDESK_PRICES", "0.10/0.50"),
+        ("REFDESK_PRICES", "claude-haiku-5-5=0.10"),
+        ("REFDESK_PRICES", "claude-haiku-5-5=-1/2"),
+        ("REFDESK_PRICES", "claude-haiku-5-5=nan/2"),
+        ("REFDESK_PRICES", "=1/2"),
+        ("REFDESK_PRICES", "one=1/2,one=1/3"),
+        ("REFDESK_SPEND_PER_DAY", "-5"),
+        ("REFDESK_SPEND_PER_DAY", "5 EUR"),
+        ("REFDESK_SPEND_PER_TURN", "inf"),
         ("ANTHROPIC_BASE_URL", "ftp://models"),
         ("REFDESK_IDENTITY_SECRET", "short"),
         ("REFDESK_STAFF_KEY", "changeme-changeme-changeme-changeme"),
@@ -78,6 +98,22 @@ def test_two_identity_secrets_while_one_is_rotated_out():
     assert load({"REFDESK_IDENTITY_SECRET": GOOD}).identity_secrets == {"default": GOOD}
     both = load({"REFDESK_IDENTITY_SECRET": f"new:{GOOD}, old:{GOOD[::-1]}"}).identity_secrets
     assert both == {"new": GOOD, "old": GOOD[::-1]}
+
+
+def test_limits_that_are_not_set_and_prices_of_several_models():
+    settings = load({"REFDESK_PRICES": "claude-x=0.25/1, other/model:7=3/15.5", "REFDESK_TURNS_PER_MINUTE": "0"})
+    assert settings.prices == {"claude-x": Price(0.25, 1), "other/model:7": Price(3, 15.5)}
+    assert (settings.turns_per_minute, settings.spend_per_day) == (0, 0)
+    assert price_of("claude-x-20260101", settings.prices) == Price(0.25, 1)
+    assert price_of("claude-haiku-5-5", settings.prices) == price_of("claude-haiku-5-5")
+    assert price_of("claude-haiku-5-5", {"claude-haiku-5-5": Price(7, 7)}) == Price(7, 7)
+
+
+@pytest.mark.parametrize("cap", ["REFDESK_SPEND_PER_TURN", "REFDESK_SPEND_PER_VISITOR", "REFDESK_SPEND_PER_DAY"])
+def test_a_cap_on_what_is_spent_needs_a_price(cap):
+    with pytest.raises(SettingError, match="REFDESK_PRICES: has no price for somebody-else-7"):
+        load({cap: "5", "REFDESK_MODEL": "somebody-else-7"})
+    assert load({cap: "5", "REFDESK_MODEL": "somebody-else-7", "REFDESK_PRICES": "somebody-else-7=1/2"})
 
 
 def test_no_secret_can_be_given_on_the_command_line():

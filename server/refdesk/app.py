@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -15,28 +17,37 @@ import structlog
 from litestar import Litestar
 from litestar.types import ASGIApp
 
+from refdesk.adapters.rate_windows import windows_of
 from refdesk.adapters.sql_console import SqlConsole
 from refdesk.adapters.sql_gaps import SqlGaps
 from refdesk.adapters.sql_open import open_database
+from refdesk.adapters.sql_spending import SqlSpending
 from refdesk.adapters.sql_store import SqlStore
 from refdesk.api.background import background
 from refdesk.api.browsers import BrowserGate
-from refdesk.api.limits import Limiter
+from refdesk.api.limits import Limiter, TurnLimits
 from refdesk.api.passwords import Passwords
-from refdesk.api.problems import JsonRequest, handle
+from refdesk.api.people import answer
+from refdesk.api.problems import JsonRequest
 from refdesk.api.queries import refuse_repeated
 from refdesk.api.routes import HANDLERS
 from refdesk.api.services import Services
 from refdesk.assistant.asking import Assistant
+from refdesk.assistant.breaker import Breaker
+from refdesk.assistant.guard import GuardedModel, ModelGuard
 from refdesk.assistant.runs import TurnRuns
+from refdesk.assistant.slots import Slots
+from refdesk.assistant.spending import Caps, Spending
 from refdesk.assistant.turn import Limits
 from refdesk.console_pages.routes import ROUTER as CONSOLE_PAGES
 from refdesk.corpus.files import corpus_root
 from refdesk.dense_service import Backend
 from refdesk.domain.measures import Figure, Latencies, TurnMeasures
+from refdesk.domain.prices import price_of
 from refdesk.errors import ModelFailure, StorageUnavailable
 from refdesk.gaps.service import GapService
 from refdesk.library import Library, Progress
+from refdesk.limit_ports import RateWindows
 from refdesk.ports import ChatModel, ModelEvent, ModelRequest
 from refdesk.settings import Settings
 
@@ -44,7 +55,13 @@ log = structlog.get_logger()
 
 MAX_BODY = 64 * 1024
 """Bytes of a request body."""
-PER_PROCESS = ("rate limits", "failed sign-ins of staff", "live events of a turn", "index and sync")
+PER_PROCESS = (
+    "questions at once of a visitor",
+    "model calls at once",
+    "circuit breaker",
+    "live events of a turn",
+    "index and sync",
+)
 """What processes on one PostgreSQL do not share; everything else is in the database."""
 
 
@@ -113,6 +130,7 @@ class Parts(msgspec.Struct, kw_only=True):
     library: Library
     model: LateModel | None
     runs: TurnRuns
+    windows: RateWindows
     measures: TurnMeasures
 
 
@@ -140,17 +158,30 @@ async def open_parts(
     except BaseException:
         await store.close()
         raise
-    model = LateModel(settings) if settings.anthropic_api_key else None
+    model, clock = LateModel(settings) if settings.anthropic_api_key else None, SystemClock()
     return Parts(
         settings=settings,
-        clock=SystemClock(),
+        clock=clock,
         store=store,
         console=console,
         gaps=gaps,
         library=library,
         model=model,
         runs=TurnRuns(),
+        windows=windows_of(database, clock, shared=bool(url)),
         measures=TurnMeasures(),
+    )
+
+
+def guard_of(parts: Parts) -> ModelGuard:
+    """Where nothing is capped, a turn writes nothing of what it spends."""
+    settings, clock, store = parts.settings, parts.clock, SqlSpending(parts.store.database)
+    caps = Caps(turn=settings.spend_per_turn, visitor=settings.spend_per_visitor, day=settings.spend_per_day)
+    price = price_of(settings.model, settings.prices)
+    return ModelGuard(
+        slots=Slots(settings.model_calls, settings.model_wait_seconds),
+        breaker=Breaker(clock, turns=settings.breaker_turns, seconds=settings.breaker_seconds),
+        spending=Spending(price, caps, store, clock) if price is not None and caps != Caps() else None,
     )
 
 
@@ -166,12 +197,21 @@ def dense_backend(settings: Settings) -> Callable[[], Backend]:
     """Chroma and onnxruntime take seconds to import: the returned function is called once a port is open."""
 
     def load() -> Backend:
+        name_a_home()
         backend: Backend = importlib.import_module("refdesk.adapters.dense_backend").DenseBackend(
             settings.data, settings.encoders
         )
         return backend
 
     return load
+
+
+def name_a_home() -> None:
+    """Chroma asks for one while it is imported, and the user of a container often has none."""
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = tempfile.gettempdir()
 
 
 async def close_parts(parts: Parts) -> None:
@@ -182,7 +222,8 @@ async def close_parts(parts: Parts) -> None:
     await parts.store.close()
 
 
-def assistant_of(parts: Parts) -> Assistant:
+def assistant_of(parts: Parts, guard: ModelGuard | None = None) -> Assistant:
+    """`guard` None: for the operator's own questions, which nothing holds back."""
     return Assistant(
         retriever=parts.library,
         store=parts.store,
@@ -192,11 +233,12 @@ def assistant_of(parts: Parts) -> Assistant:
         limits=Limits(seconds=parts.settings.turn_seconds),
         persona=parts.settings.persona,
         redacting=parts.settings.redact,
+        guard=guard,
         measure=parts.measures.take,
     )
 
 
-def gap_service_of(parts: Parts, assistant: Assistant) -> GapService:
+def gap_service_of(parts: Parts, assistant: Assistant, guard: ModelGuard) -> GapService:
     """The webhook's client is imported only where there is a webhook."""
     settings, dense = parts.settings, parts.library.dense
     webhook = None
@@ -209,7 +251,7 @@ def gap_service_of(parts: Parts, assistant: Assistant) -> GapService:
         clock=parts.clock,
         settings=settings,
         assistant=assistant,
-        model=parts.model,
+        model=GuardedModel(parts.model, guard) if parts.model is not None else None,
         embedders=lambda: dense.embedders if dense is not None else {},
         waiting=lambda: dense is not None and dense.state["status"] in ("starting", "building"),
         webhook=webhook,
@@ -223,7 +265,8 @@ def exposition(figures: Sequence[Figure], latencies: Mapping[str, Latencies]) ->
 
 def create_app(parts: Parts) -> ASGIApp:
     """The ASGI application over opened parts."""
-    assistant = assistant_of(parts)
+    guard = guard_of(parts)
+    assistant = assistant_of(parts, guard)
     services = Services(
         settings=parts.settings,
         clock=parts.clock,
@@ -232,11 +275,13 @@ def create_app(parts: Parts) -> ASGIApp:
         runs=parts.runs,
         assistant=assistant,
         syncing=parts.library,
-        limiter=Limiter(parts.clock, enabled=parts.settings.rate_limits),
+        limiter=Limiter(parts.windows, enabled=parts.settings.rate_limits),
+        limits=TurnLimits(parts.settings),
         console=parts.console,
         passwords=Passwords(),
-        logins=Limiter(parts.clock, enabled=True),
-        gaps=gap_service_of(parts, assistant),
+        guard=guard,
+        logins=Limiter(parts.windows, enabled=True),
+        gaps=gap_service_of(parts, assistant, guard),
         measures=parts.measures,
         calls_running=lambda: parts.model.running if parts.model is not None else 0,
         exposition=exposition,
@@ -247,9 +292,11 @@ def create_app(parts: Parts) -> ASGIApp:
         app.state.services = services
         if parts.model is not None:
             parts.model.begin()
+        await parts.windows.open()
         parts.library.begin_background()
         async with background(services):
             yield
+        await parts.windows.close()
         await close_parts(parts)
 
     return BrowserGate(litestar_app(lifespan), parts.settings)
@@ -259,7 +306,7 @@ def litestar_app(*lifespan: Any) -> Litestar:
     return Litestar(
         route_handlers=[*HANDLERS, CONSOLE_PAGES],
         lifespan=list(lifespan),
-        exception_handlers={Exception: handle},
+        exception_handlers={Exception: answer},
         before_request=refuse_repeated,
         request_class=JsonRequest,
         openapi_config=None,

@@ -13,7 +13,7 @@ from pathlib import Path
 import structlog
 import uvloop
 
-from refdesk import __version__, commands, gap_commands, staff_commands
+from refdesk import __version__, backup_commands, commands, gap_commands, staff_commands
 from refdesk.domain.gap_queue import CAUSES, STATUSES
 from refdesk.errors import CorpusError, DataFolderError, RefdeskError, SettingError
 from refdesk.evaluation import commands as evaluation
@@ -87,6 +87,11 @@ def build_parser() -> argparse.ArgumentParser:
     listing.add_argument("--cause", choices=CAUSES, help="only these (default: all but out_of_scope)")
     listing.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many, those of most visitors")
     listing.add_argument("--json", action="store_true", help="print JSON lines instead of text")
+    saving = command("backup", "Write the conversations into one file, also while a server runs (SQLite).", ("data",))
+    saving.add_argument("file", type=Path, help="to be made")
+    bringing_back = command("restore", "Put a backup in the place of the conversations (SQLite).", ("data",))
+    bringing_back.add_argument("file", type=Path, help="that `refdesk backup` made")
+    bringing_back.add_argument("--replace", action="store_true", help="even if there are conversations already")
     command("openapi", "Print the OpenAPI document.", ())
     return parser
 
@@ -147,6 +152,10 @@ COMMANDS: dict[str, Callable[[Settings, argparse.Namespace, Terminal], int]] = {
     "calibrate": run_calibrate,
     "staff": run_staff,
     "gaps": show_gaps,
+    "backup": lambda settings, args, terminal: backup_commands.run_backup(settings, terminal, args.file),
+    "restore": lambda settings, args, terminal: backup_commands.run_restore(
+        settings, terminal, args.file, replace=args.replace
+    ),
     "openapi": lambda _settings, _args, terminal: commands.run_openapi(terminal),
 }
 

@@ -74,8 +74,11 @@ class GapStore(Protocol):
     async def event_tried(self, seq: int, *, delivered_at: str | None, due_at: str | None) -> None:
         """`due_at` None where it was not delivered: given up."""
 
-    async def article_counts(self, *, since: str, until: str) -> list[ArticleCount]:
-        """Days both included, in order."""
+    async def article_totals(self, *, since: str, until: str) -> list[ArticleCount]:
+        """Of every article that was found, one for each language: the sums of the days, both included (`day` is "")."""
+
+    async def article_counts(self, article_id: str, *, since: str, until: str) -> list[ArticleCount]:
+        """Of one article by day and language, in order."""
 
     async def checked(self) -> str:
         """What `set_checked` was told last: with which articles gaps were checked; "" at first."""

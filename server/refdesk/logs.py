@@ -8,10 +8,12 @@ is where the values are (`KeyError: 'where is my order'`).
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from typing import Any, TextIO
 
 import structlog
@@ -23,6 +25,30 @@ MESSAGE = 300
 """Characters of an exception's message at most."""
 QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|['\"`].*", re.DOTALL)
 """A quoted value; one whose end is missing reaches to the end."""
+
+
+class LossyStream:
+    """A stream that loses lines rather than raise: a disk that is full, or a reader that has gone, ends no turn. A line
+    that found room for its beginning only is ended before the next one."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._cut = stream, False
+        try:
+            self._descriptor: int | None = stream.fileno()
+        except (OSError, ValueError):
+            self._descriptor = None
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):
+            if self._descriptor is None:
+                return self._stream.write(text)
+            data = ("\n" * self._cut + text).encode("utf-8", "backslashreplace")
+            self._cut = os.write(self._descriptor, data) < len(data)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
 
 
 def without_values(message: str) -> str:
@@ -37,6 +63,7 @@ def configure_logging(form: str, level: int = logging.INFO) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
+    stream: Any = LossyStream(sys.stderr)
     if form == "json":
         # local variables of a traceback would carry visitors' words into the log
         frames = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
@@ -49,13 +76,13 @@ def configure_logging(form: str, level: int = logging.INFO) -> None:
     structlog.configure(
         processors=[*shared, *final],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(stream),
         cache_logger_on_first_use=False,
     )
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *final]
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(stream)
     handler.setLevel(logging.WARNING)  # a library told to be verbose would log what visitors wrote
     handler.setFormatter(formatter)
     root = logging.getLogger()

@@ -151,6 +151,8 @@ class ModelRequest(msgspec.Struct, frozen=True):
     tools: tuple[dict[str, Any], ...]
     messages: tuple[dict[str, Any], ...]
     max_tokens: int
+    retried: bool = True
+    """Whether passing faults are; not those of a call that only tries whether the service is back."""
 
 
 class TextDelta(msgspec.Struct, frozen=True):

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from itertools import pairwise
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
+from refdesk.domain.prices import Price, price_of
 from refdesk.errors import SettingError
-
-MIN_SECRET = 32
-KID = re.compile(r"[A-Za-z0-9_-]{1,32}\Z")
-SAMPLE_WORDS = re.compile(
-    r"change[-_ ]?me|change[-_ ]?this|replace[-_ ]?me|your[-_ ].*(secret|key|token)|placeholder|example|sample|"
-    r"insert[-_ ]|password|not[-_ ]?so[-_ ]?secret|test[-_ ]?secret|supersecret",
-    re.I,
+from refdesk.setting_limits import (
+    parse_count,
+    parse_days,
+    parse_dollars,
+    parse_networks,
+    parse_prices,
+    parse_seconds,
+    parse_visitors,
+    parse_wait,
 )
+from refdesk.setting_secrets import parse_identity, parse_staff_key
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +41,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     identity_secrets: dict[str, str]
     """By `kid`; one plain secret has the kid `default`."""
     staff_key: str
+    metrics_key: str
+    """Opens `/metrics` and nothing else; empty: a staff key does."""
     database_url: str
     """PostgreSQL; empty: SQLite in the data folder."""
     redact: bool
@@ -51,6 +57,29 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     encoders: Path
     """Where the converted encoders are kept; `encoders` in the data folder unless set."""
     rate_limits: bool
+    turns_per_visitor: int
+    """A minute, as the three below; 0: no limit."""
+    turns_per_address: int
+    turns_per_minute: int
+    """Of all visitors together."""
+    sessions_per_address: int
+    turns_at_once: int
+    """Of one visitor."""
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
+    model_calls: int
+    """At once; 0: no limit."""
+    model_wait_seconds: float
+    breaker_turns: int
+    """Turns in a row without the model's service, after which it is left alone for a while; 0: never."""
+    breaker_seconds: float
+    prices: dict[str, Price]
+    """By model; what is not in it costs what the list says."""
+    spend_per_turn: float
+    """US dollars, as the two below; 0: no cap."""
+    spend_per_visitor: float
+    """In a UTC day."""
+    spend_per_day: float
+    """Of the whole deployment."""
     log: str
     turn_seconds: float
     idle_seconds: float
@@ -135,28 +164,6 @@ def parse_log(name: str, value: str) -> str:
     return value
 
 
-def parse_seconds(name: str, value: str) -> float:
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = -1
-    if not 0 < seconds <= 3600:
-        raise SettingError(name, f"{value!r} is not allowed; allowed: a number of seconds above 0, up to 3600")
-    return seconds
-
-
-def parse_days(name: str, value: str) -> int:
-    if not value.isascii() or not value.isdigit() or not 1 <= int(value) <= 36_500:
-        raise SettingError(name, f"{value!r} is not allowed; allowed: a number of days from 1 to 36500")
-    return int(value)
-
-
-def parse_visitors(name: str, value: str) -> int:
-    if not value.isascii() or not value.isdigit() or not 1 <= int(value) <= 1000:
-        raise SettingError(name, f"{value!r} is not allowed; allowed: a number of visitors from 1 to 1000")
-    return int(value)
-
-
 def parse_database_url(name: str, value: str) -> str:
     """The value holds a password, so no message repeats it."""
     if not value:
@@ -208,49 +215,6 @@ def parse_origins(name: str, value: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def is_weak(secret: str) -> str | None:
-    """Why a secret is refused, or None. A guessable secret is worse than none: it looks like protection."""
-    if len(secret) < MIN_SECRET:
-        return f"is too short ({len(secret)} characters); at least {MIN_SECRET} random ones"
-    if SAMPLE_WORDS.search(secret):
-        return "looks like a sample value"
-    if len(set(secret)) < 10 or secret in (secret + secret)[1:-1]:
-        return "repeats itself"
-    steps = sum(ord(b) - ord(a) == 1 for a, b in pairwise(secret))
-    if steps > 2 * len(secret) / 3:
-        return "is a plain sequence of characters"
-    return None
-
-
-def checked_secret(name: str, secret: str) -> str:
-    if not secret.isascii() or not secret.isprintable() or " " in secret:
-        raise SettingError(name, "allowed: printable ASCII characters without spaces")
-    if why := is_weak(secret):
-        raise SettingError(name, f"{why}; make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'")
-    return secret
-
-
-def parse_staff_key(name: str, value: str) -> str:
-    return checked_secret(name, value) if value else ""
-
-
-def parse_identity(name: str, value: str) -> dict[str, str]:
-    """`SECRET` or `kid:SECRET,kid:SECRET` (at most two, so that one can be rotated out)."""
-    if not value:
-        return {}
-    if ":" not in value:
-        return {"default": checked_secret(name, value)}
-    secrets: dict[str, str] = {}
-    for item in value.split(","):
-        kid, _, secret = item.strip().partition(":")
-        if not KID.match(kid) or not secret or kid in secrets:
-            raise SettingError(name, "allowed: one secret, or kid:secret,kid:secret with two different kids")
-        secrets[kid] = checked_secret(name, secret)
-    if len(secrets) > 2:
-        raise SettingError(name, f"{len(secrets)} secrets are given; allowed: at most two, the new one and the old one")
-    return secrets
-
-
 SETTINGS: tuple[Setting, ...] = (
     Setting("REFDESK_CORPUS", "corpus", "corpus", parse_path, "folder of Markdown articles"),
     Setting("REFDESK_DATA", "data", "data", parse_path, "folder for the database and the index; made if missing"),
@@ -285,6 +249,14 @@ SETTINGS: tuple[Setting, ...] = (
         "",
         parse_staff_key,
         "API key for the console's API; empty: closed",
+        secret=True,
+    ),
+    Setting(
+        "REFDESK_METRICS_KEY",
+        "metrics_key",
+        "",
+        parse_staff_key,
+        "key that opens /metrics and nothing else; empty: only staff keys do",
         secret=True,
     ),
     Setting(
@@ -346,6 +318,36 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "REFDESK_RATE_LIMITS", "rate_limits", "on", parse_switch, "on or off (off only behind something that limits)"
     ),
+    Setting("REFDESK_TURNS_PER_VISITOR", "turns_per_visitor", "20", parse_count, "questions of one visitor a minute"),
+    Setting("REFDESK_TURNS_PER_ADDRESS", "turns_per_address", "60", parse_count, "questions of one address a minute"),
+    Setting("REFDESK_TURNS_PER_MINUTE", "turns_per_minute", "600", parse_count, "questions of all visitors a minute"),
+    Setting("REFDESK_SESSIONS_PER_ADDRESS", "sessions_per_address", "30", parse_count, "new sessions of it a minute"),
+    Setting("REFDESK_TURNS_AT_ONCE", "turns_at_once", "2", parse_count, "questions of one visitor answered at once"),
+    Setting(
+        "REFDESK_TRUSTED_PROXIES",
+        "trusted_proxies",
+        "",
+        parse_networks,
+        "networks of proxies whose X-Forwarded-For is believed, comma-separated; empty: of none",
+    ),
+    Setting("REFDESK_MODEL_CALLS", "model_calls", "100", parse_count, "questions at once that may ask the model"),
+    Setting(
+        "REFDESK_MODEL_WAIT_SECONDS", "model_wait_seconds", "0.15", parse_wait, "longest wait for one of them, then 503"
+    ),
+    Setting(
+        "REFDESK_BREAKER_TURNS", "breaker_turns", "5", parse_count, "failures in a row that open the circuit breaker"
+    ),
+    Setting("REFDESK_BREAKER_SECONDS", "breaker_seconds", "10", parse_seconds, "before one question tries again"),
+    Setting(
+        "REFDESK_PRICES",
+        "prices",
+        "",
+        parse_prices,
+        "MODEL=INPUT/OUTPUT, US dollars for a million tokens, comma-separated; empty: list prices",
+    ),
+    Setting("REFDESK_SPEND_PER_TURN", "spend_per_turn", "", parse_dollars, "most US dollars a question may cost"),
+    Setting("REFDESK_SPEND_PER_VISITOR", "spend_per_visitor", "", parse_dollars, "most US dollars of a visitor a day"),
+    Setting("REFDESK_SPEND_PER_DAY", "spend_per_day", "", parse_dollars, "most US dollars of all visitors a day (UTC)"),
     Setting("REFDESK_LOG", "log", "console", parse_log, "json or console"),
     Setting("REFDESK_TURN_SECONDS", "turn_seconds", "60", parse_seconds, "longest time of one turn, seconds"),
     Setting("REFDESK_IDLE_SECONDS", "idle_seconds", "20", parse_seconds, "longest silence of the model, seconds"),
@@ -374,6 +376,9 @@ def load(environ: Mapping[str, str], flags: Mapping[str, str | None] | None = No
         values[setting.field] = setting.parse(setting.env, text.strip())
     if values["gaps_webhook_url"] and not values["gaps_webhook_secret"]:
         raise SettingError("REFDESK_GAPS_WEBHOOK_SECRET", "is missing: what REFDESK_GAPS_WEBHOOK_URL is told is signed")
+    capped = any(values[name] for name in ("spend_per_turn", "spend_per_visitor", "spend_per_day"))
+    if capped and price_of(values["model"], values["prices"]) is None:
+        raise SettingError("REFDESK_PRICES", f"has no price for {values['model']}, and a cap of spending needs one")
     values["encoders"] = values["encoders"] or values["data"] / "encoders"
     return Settings(**values)
 

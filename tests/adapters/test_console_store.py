@@ -499,8 +499,6 @@ async def test_days_are_counted(console: ConsoleStore, store: SqlStore) -> None:
         "turns:haiku": 2,
         "input_tokens:haiku": 200,
         "output_tokens:haiku": 14,
-        "cache_read_tokens:haiku": 0,
-        "cache_write_tokens:haiku": 0,
         "first_word_ms<=200": 1,
         "total_ms<=1500": 1,
         "total_ms<=inf": 1,
@@ -509,3 +507,49 @@ async def test_days_are_counted(console: ConsoleStore, store: SqlStore) -> None:
     assert await console.day_counts(since="2026-02-04", until="2026-02-04") == [second]
     await store.delete_conversation("c_1", ANNA.id)
     assert await console.day_counts(since="2026-02-03", until="2026-02-03") == [first]
+
+
+async def counts(console: ConsoleStore) -> dict[str, float]:
+    """Of the one day that has any."""
+    found = await console.day_counts(since="2026-02-01", until="2026-02-28")
+    return found[0].counts if found else {}
+
+
+async def test_a_rating_that_changes_is_counted_once(console: ConsoleStore, store: SqlStore) -> None:
+    await ask(store, "t_1", "c_1")
+    for rating in ("up", "down", "down"):
+        assert await store.set_feedback("t_1", ANNA.id, Feedback(rating))
+        found = await counts(console)
+        assert {name: value for name, value in found.items() if name.startswith("feedback")} == {
+            f"feedback:{rating}": 1
+        }
+    assert not await store.set_feedback("t_1", BEN.id, Feedback("up"))
+    assert (await counts(console))["feedback:down"] == 1
+
+
+async def test_a_rating_given_while_the_turn_runs_counts_when_it_ends(console: ConsoleStore, store: SqlStore) -> None:
+    await store.begin_turn(row("t_1", "c_1", new=True))
+    await store.set_feedback("t_1", ANNA.id, Feedback("up"))
+    assert await counts(console) == {}
+    await store.finish_turn(answer("t_1", "c_1"), TRAIL)
+    found = await counts(console)
+    assert (found["turns"], found["feedback:up"]) == (1, 1)
+
+
+async def test_an_interrupted_turn_counts_and_once_only_when_it_ends_after_all(
+    console: ConsoleStore, store: SqlStore, database: Database
+) -> None:
+    await ask(store, "t_0", "c_0")
+    usual = await counts(console)
+    await store.begin_turn(row("t_1", "c_1", new=True))
+    assert await database.write(sql_turns.interrupt_all) == 1
+    assert (await counts(console))["status:interrupted"] == 1
+    await store.finish_turn(answer("t_1", "c_1"), TRAIL)
+    await store.finish_turn(answer("t_1", "c_1"), TRAIL)
+    assert await counts(console) == {name: 2 * value for name, value in usual.items()}
+
+
+async def test_turns_that_end_together_are_all_counted(console: ConsoleStore, store: SqlStore) -> None:
+    await asyncio.gather(*(ask(store, f"t_{number}", f"c_{number}") for number in range(24)))
+    found = await counts(console)
+    assert (found["turns"], found["status:answered"], found["grounded"]) == (24, 24, 24)

@@ -124,10 +124,20 @@ async def test_a_batch_counts_once_though_two_servers_bring_it(gaps: GapStore, s
 async def test_article_counts_add_up_by_day_and_language(gaps: GapStore, store: SqlStore) -> None:
     for turn, language in (("t_1", "en"), ("t_2", "en"), ("t_3", "ru")):
         await ask(store, turn, f"c_{turn}", visitor=ANNA.id, at=NOON, language=language, trail=FOUND)
-    english, russian = await gaps.article_counts(since="2026-02-03", until="2026-02-03")
+    english, russian = await gaps.article_counts("sso", since="2026-02-03", until="2026-02-03")
     assert (english.language, english.found, english.cited, english.failed) == ("en", 2, 2, 0)
     assert (russian.language, russian.found) == ("ru", 1)
-    assert await gaps.article_counts(since="2026-02-04", until="2026-02-28") == []
+    assert await gaps.article_counts("sso", since="2026-02-04", until="2026-02-28") == []
+    assert await gaps.article_counts("ss", since="2026-02-03", until="2026-02-03") == []
+
+
+async def test_totals_of_articles_are_the_sums_of_their_days(gaps: GapStore, store: SqlStore) -> None:
+    days = ("2026-02-03T23:59:59Z", "2026-02-04T00:00:00Z", "2026-02-05T12:00:00Z")
+    for number, at in enumerate(days):
+        await ask(store, f"t_{number}", f"c_{number}", visitor=ANNA.id, at=at, language="en", trail=FOUND)
+    (total,) = await gaps.article_totals(since="2026-02-03", until="2026-02-04")
+    assert (total.article_id, total.language, total.day, total.found, total.cited) == ("sso", "en", "", 2, 2)
+    assert await gaps.article_totals(since="2026-02-06", until="2026-02-28") == []
 
 
 async def test_a_turn_counts_once_though_it_is_stored_again_and_though_it_is_deleted(
@@ -138,7 +148,7 @@ async def test_a_turn_counts_once_though_it_is_stored_again_and_though_it_is_del
     assert stored is not None
     await store.finish_turn(stored.turn, stored.trail)
     assert await store.delete_conversation("c_t_1", ANNA.id)
-    (count,) = await gaps.article_counts(since="2026-02-01", until="2026-02-28")
+    (count,) = await gaps.article_totals(since="2026-02-01", until="2026-02-28")
     assert (count.article_id, count.found, count.failed) == ("sso", 1, 1)
 
 
@@ -147,7 +157,17 @@ async def test_staff_tests_count_for_no_article_and_are_no_gap(gaps: GapStore, s
     await store.add_visitor(tester, b"s" * 32, NOON)
     await unanswered(store, "t_1", visitor=tester.id, trail=FOUND)
     assert await gaps.fresh(10) == []
-    assert await gaps.article_counts(since="2026-02-01", until="2026-02-28") == []
+    assert await gaps.article_totals(since="2026-02-01", until="2026-02-28") == []
+
+
+def test_a_look_reads_only_the_turns_that_wait() -> None:
+    engine = create_engine("sqlite://")
+    metadata.create_all(engine)
+    query = sql_gap_intake.WAITING.compile(engine, compile_kwargs={"literal_binds": True})
+    with engine.connect() as connection:
+        plan = str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}").all())
+    engine.dispose()
+    assert "ix_turns_to_look_at" in plan
 
 
 def test_a_look_reads_only_the_turns_that_wait() -> None:

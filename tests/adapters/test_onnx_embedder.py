@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,13 @@ def e5(models: Path) -> OnnxEmbedder:
 @pytest.fixture(scope="module")
 def minilm(models: Path) -> OnnxEmbedder:
     return load_minilm(models)
+
+
+def test_loading_tells_nobody_and_leaves_nothing_in_the_home(tmp_path: Path) -> None:
+    """The runtime's telemetry keeps its id and its queue there as soon as it is loaded."""
+    load = [sys.executable, "-c", "import refdesk.adapters.dense_backend, refdesk.adapters.build_vectors"]
+    subprocess.run(load, env={**os.environ, "HOME": str(tmp_path)}, check=True)
+    assert list(tmp_path.rglob("*")) == []
 
 
 def test_a_question_is_nearest_to_its_answer_in_another_language(e5: OnnxEmbedder) -> None:

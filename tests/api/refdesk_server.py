@@ -47,6 +47,7 @@ class RefdeskServer:
             "REFDESK_IDENTITY_SECRET": IDENTITY_SECRET,
             "REFDESK_ALLOWED_ORIGINS": SHOP,
             "REFDESK_RATE_LIMITS": "off",
+            "REFDESK_BREAKER_TURNS": "0",
             "REFDESK_DENSE": "off",
             "REFDESK_TURN_SECONDS": "6",
             "REFDESK_IDLE_SECONDS": "2",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ from model_replies import opens, refund_answer
 from refdesk_server import IDENTITY_SECRET, MODEL_KEY, STAFF_KEY, RefdeskServer
 from test_identity import claims, signed
 
+from refdesk.logs import LossyStream
 from scripted_api import Answer, ScriptedModel, closing, opening, tool
 
 FORGED = '\n{"level":"ERROR","event":"forged"}\r\n\x1b[31mred\u2028'
@@ -167,3 +169,28 @@ if {form!r} == "json":
         ]  # fmt: skip
         assert records[0]["exception"][0]["exc_value"] == "no such thing: '…'"
         assert records[0]["exception"][0]["frames"]
+
+
+def test_a_log_that_cannot_be_written_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk takes the beginning of a line; what follows it is whole again."""
+    path, write = tmp_path / "log", os.write
+    with path.open("w") as file:
+        stream = LossyStream(file)
+        room: list[int | None] = [None, 4, 0, None]
+
+        def some(descriptor: int, data: bytes) -> int:
+            left = room.pop(0)
+            if left == 0:
+                raise OSError(errno.ENOSPC, "full")
+            return write(descriptor, data[:left])
+
+        monkeypatch.setattr(os, "write", some)
+        for line in ("first\n", "second\n", "third\n", "fourth \ud800\n"):
+            stream.write(line)
+            stream.flush()
+    assert path.read_text("utf-8").splitlines() == ["first", "seco", "fourth \\ud800"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    monkeypatch.setattr(os, "write", write)
+    with open(writing, "w") as gone:
+        LossyStream(gone).write("nobody reads this\n")

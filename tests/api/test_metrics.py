@@ -43,7 +43,8 @@ def test_turns_are_counted_by_what_they_came_to(watched: RefdeskServer, shared_m
         assert visitor.post("/v1/ask", json={"question": QUESTION}).json()["status"] == "answered"
         shared_model.script(OVERLOADED)
         assert visitor.post("/v1/ask", json={"question": QUESTION}).json()["status"] == "evidence"
-        refused = visitor.post("/v1/ask", json={"question": "Do C_SECRET zebras like quantum chromodynamics lectures?"}).json()
+        foreign = {"question": "Do C_SECRET zebras like quantum chromodynamics lectures?"}
+        refused = visitor.post("/v1/ask", json=foreign).json()
         assert refused["status"] == "insufficient"
         series = scraped(watcher)
         text = watcher.get("/metrics").text

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 from folders import TOML, article, front, ids, write
 
+from refdesk.corpus import drafts, sync
 from refdesk.corpus.report import CorpusReading
 from refdesk.corpus.sync import read_corpus
-from refdesk.errors import MassDeletion
+from refdesk.errors import CorpusError, FolderUnsteady, MassDeletion
 
 BODY = "# Refunds\n\nWithin 30 days.\n"
 
@@ -147,3 +149,76 @@ def test_what_an_author_comments_out_is_no_text_of_the_article(tmp_path: Path):
     assert "secret" not in found.body
     assert "<!-- shown -->" in found.body
     assert found.body.split("\n").index("More") == body.split("\n").index("More")
+
+
+@pytest.fixture
+def movable(tmp_path: Path) -> Path:
+    return write(tmp_path / "corpus", {"a.md": front(id="a") + BODY, "b.md": "# B\n\nText", "c.md": "# C\n\nText"})
+
+
+@pytest.fixture
+def reading_hook(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], None]]:
+    """What happens just before a file is read, by path; once."""
+    hooks: dict[str, Callable[[], None]] = {}
+    read = drafts.read_text
+
+    def hooked(root: Path, relative: str) -> str:
+        hooks.pop(relative, lambda: None)()
+        return read(root, relative)
+
+    monkeypatch.setattr(drafts, "read_text", hooked)
+    return hooks
+
+
+def test_a_file_that_goes_while_it_is_read_is_removed_and_not_withheld(
+    movable: Path, reading_hook: dict[str, Callable[[], None]]
+):
+    before = read_corpus(movable)
+    path = before.articles[0].path
+    reading_hook[path] = (movable / path).unlink
+    after = read_corpus(movable, before.articles)
+    assert after.report.removed == (before.articles[0].id,)
+    assert after.report.withheld == before.report.withheld
+
+
+def test_a_folder_that_is_put_away_and_back_while_it_is_read_loses_nothing(
+    movable: Path, tmp_path: Path, reading_hook: dict[str, Callable[[], None]]
+):
+    before = read_corpus(movable)
+    away = tmp_path / "away"
+    paths = [article.path for article in before.articles]
+    reading_hook[paths[0]] = lambda: movable.rename(away) and None
+    reading_hook[paths[1]] = lambda: away.rename(movable) and None
+    with pytest.raises(CorpusError, match="does not exist"):
+        read_corpus(movable, before.articles)
+    away.rename(movable)
+    assert read_corpus(movable, before.articles).articles == before.articles
+
+
+@pytest.mark.parametrize("emptied", [True, False])
+def test_another_folder_in_its_place_is_noticed(
+    movable: Path, tmp_path: Path, reading_hook: dict[str, Callable[[], None]], emptied: bool
+):
+    """As where a folder is unmounted after its last file was opened, or its settings are changed meanwhile."""
+    before = read_corpus(movable)
+
+    def swap() -> None:
+        if emptied:
+            movable.rename(tmp_path / "unmounted")
+            movable.mkdir()
+        else:
+            (movable / "help-center.toml").write_text(TOML.replace("partner", "reseller"), "utf-8")
+
+    reading_hook[before.articles[-1].path] = swap
+    if emptied:
+        with pytest.raises(CorpusError):
+            read_corpus(movable, before.articles)
+    else:
+        assert read_corpus(movable, before.articles).centre.roles == ("reseller", "staff")
+
+
+def test_a_folder_that_never_stands_still_is_not_taken_for_a_corpus(movable: Path, monkeypatch: pytest.MonkeyPatch):
+    states = iter(range(100))
+    monkeypatch.setattr(sync, "_state", lambda _: [(next(states),)])
+    with pytest.raises(FolderUnsteady, match="while it is read"):
+        read_corpus(movable)

@@ -102,7 +102,8 @@ class AnthropicModel:
             try:
                 return await self._first_events(body, deadline)
             except ModelFailure as failure:
-                if attempt == RETRIES or failure.permanent or failure.kind not in PASSING_KINDS:
+                passing = failure.kind in PASSING_KINDS and not failure.permanent
+                if attempt == RETRIES or not request.retried or not passing:
                     raise
                 await self._pause(failure, attempt, deadline)
             attempt += 1

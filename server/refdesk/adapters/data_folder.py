@@ -24,7 +24,7 @@ class FolderLock:
     def __init__(self, folder: Path) -> None:
         """Creates the folder if need be. Raises DataFolderError: not a usable folder, or another process has it."""
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds what people wrote
             self._file = open(folder / LOCK, "a")  # noqa: SIM115 (held until close)
         except OSError as error:
             raise DataFolderError(f"data folder {folder}: cannot be used ({error.strerror})") from error

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
 from refdesk.adapters.encoder_files import E5, MINILM, EncoderSource, ensure
+from refdesk.adapters.quiet_onnxruntime import onnxruntime
 from refdesk.adapters.word_table import WordTable
 from refdesk.errors import DenseUnavailable
 

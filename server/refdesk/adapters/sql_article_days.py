@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
-from sqlalchemy import Connection, bindparam, select, text
+from sqlalchemy import ColumnElement, Connection, bindparam, func, select, text
 
 from refdesk.adapters.sql_tables import SafeText, article_days
+from refdesk.domain.article_signals import FIGURES
 from refdesk.domain.gap_queue import ArticleCount
 
 ADD = text(
@@ -30,8 +31,20 @@ def add(connection: Connection, counts: Iterable[ArticleCount]) -> None:
         connection.execute(ADD, [msgspec.structs.asdict(count) for count in ordered])
 
 
-def of_days(connection: Connection, since: str, until: str) -> list[ArticleCount]:
-    """Both included, in order."""
-    chosen = select(article_days).where(article_days.c.day >= since, article_days.c.day <= until)
-    rows = connection.execute(chosen.order_by(*article_days.primary_key.columns)).mappings()
+def of_article(connection: Connection, article_id: str, since: str, until: str) -> list[ArticleCount]:
+    """Days both included, in order."""
+    chosen = select(article_days).where(article_days.c.article_id == article_id, *within(since, until))
+    rows = connection.execute(chosen.order_by(article_days.c.day, article_days.c.language)).mappings()
     return [ArticleCount(**row) for row in rows]
+
+
+def totals(connection: Connection, since: str, until: str) -> list[ArticleCount]:
+    """Of every article in each language: the sums of the days, both included."""
+    whose = (article_days.c.article_id, article_days.c.language)
+    sums = [func.sum(article_days.c[name]).label(name) for name in FIGURES]
+    chosen = select(*whose, *sums).where(*within(since, until)).group_by(*whose).order_by(*whose)
+    return [ArticleCount(day="", **row) for row in connection.execute(chosen).mappings()]
+
+
+def within(since: str, until: str) -> tuple[ColumnElement[bool], ...]:
+    return article_days.c.day >= since, article_days.c.day <= until

@@ -88,8 +88,12 @@ class SqlGaps:
     async def event_tried(self, seq: int, *, delivered_at: str | None, due_at: str | None) -> None:
         await self.database.write(partial(sql_outbox.tried, seq=seq, delivered_at=delivered_at, due_at=due_at))
 
-    async def article_counts(self, *, since: str, until: str) -> list[ArticleCount]:
-        return await self.database.read(partial(sql_article_days.of_days, since=since, until=until))
+    async def article_totals(self, *, since: str, until: str) -> list[ArticleCount]:
+        return await self.database.read(partial(sql_article_days.totals, since=since, until=until))
+
+    async def article_counts(self, article_id: str, *, since: str, until: str) -> list[ArticleCount]:
+        job = partial(sql_article_days.of_article, article_id=article_id, since=since, until=until)
+        return await self.database.read(job)
 
     async def checked(self) -> str:
         return await self.database.read(sql_gap_intake.checked)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, select, update
 
 from refdesk.adapters import sql_purge, sql_visitors
-from refdesk.adapters.sql_tables import conversations, turns, visitor_tokens, visitors
+from refdesk.adapters.sql_tables import conversations, spending, turns, visitor_tokens, visitors
 from refdesk.adapters.sql_turns import delete_turns
 from refdesk.domain.console import STAFF_VISITOR, Retention
 from refdesk.domain.conversation import Conversation, Visitor
@@ -59,6 +59,7 @@ def erase(connection: Connection, visitor_ids: Sequence[str]) -> bool:
     """Tokens, conversations and what hangs on them go by their foreign keys."""
     owned = select(conversations.c.id).where(conversations.c.visitor_id.in_(visitor_ids))
     delete_turns(connection, turns.c.conversation_id.in_(owned))
+    connection.execute(delete(spending).where(spending.c.who.in_(visitor_ids)))
     erased = connection.execute(delete(visitors).where(visitors.c.id.in_(visitor_ids))).rowcount > 0
     if erased:
         sql_purge.mark(connection)

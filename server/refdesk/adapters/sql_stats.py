@@ -1,85 +1,74 @@
-"""Figures per day: sums by name, so that what is left of deleted turns is added to what is counted now.
+"""Figures per day: sums by name, kept as turns end, so that they outlive the turns and are read in no time.
 
 `turns`; `status:S`, `kind:K`, `language:L`, `reason:R` (of refusals), `model_error:E`, `feedback:up|down`; `grounded`;
 `no_source` (answered questions that show none); `turns:MODEL`, `input_tokens:MODEL`, `output_tokens:MODEL`,
 `cache_read_tokens:MODEL`, `cache_write_tokens:MODEL`; `first_word_ms<=N` and `total_ms<=N`, turns by latency, N from
-BUCKETS or `inf` (each turn in one bucket only).
+BUCKETS or `inf` (each turn in one bucket only). A name whose sum is 0 is left out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, func, select, text
+from sqlalchemy import Connection, select, text
 
-from refdesk.adapters.sql_tables import FIGURES, TOKENS, day_counts, turns
+from refdesk.adapters.sql_tables import day_counts, turns, utc_text
 from refdesk.domain.console import DayCounts
 
 BUCKETS = (50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 7500, 10_000, 15_000, 20_000, 30_000, 60_000)
 LATENCIES = ("first_word", "total")
+TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 KINDS = ("status", "kind", "language", "reason", "model_error")
 
-GROUPS = (turns.c.day, *(turns.c[name] for name in FIGURES))
-"""In the order of `ix_turns_figures`, which then is read from end to end without sorting."""
-KEEP = text(
+COUNTED = tuple(turns.c[name] for name in ("created_at", *KINDS, "grounded", "rating", "model", *TOKENS, *LATENCIES))
+"""All that a turn is counted by."""
+ADD = text(
     "INSERT INTO day_counts (day, name, value) VALUES (:day, :name, :value)"
     " ON CONFLICT (day, name) DO UPDATE SET value = day_counts.value + excluded.value"
 )
 
-Counts = Counter[tuple[str, str]]
-"""By day and name."""
+TurnRow = Mapping[Any, Any]
+"""The values of COUNTED, and maybe others."""
 
 
 def of_days(connection: Connection, since: str, until: str) -> list[DayCounts]:
     """Both included."""
-    counts = counted(connection, (turns.c.day >= since, turns.c.day <= until))
-    kept = select(day_counts).where(day_counts.c.day >= since, day_counts.c.day <= until)
-    for day, name, value in connection.execute(kept):
-        counts[day, name] += value
+    kept = select(day_counts).where(day_counts.c.day >= since, day_counts.c.day <= until, day_counts.c.value != 0)
     days: dict[str, dict[str, float]] = {}
-    for (day, name), value in sorted(counts.items()):
+    for day, name, value in connection.execute(kept.order_by(day_counts.c.day, day_counts.c.name)):
         days.setdefault(day, {})[name] = value
     return [DayCounts(day=day, counts=named) for day, named in days.items()]
 
 
-def keep(connection: Connection, which: ColumnElement[bool]) -> None:
-    """What of these turns outlives them."""
-    rows = [{"day": day, "name": name, "value": value} for (day, name), value in counted(connection, (which,)).items()]
-    if rows:
-        connection.execute(KEEP, rows)
+def add(connection: Connection, ended: Iterable[TurnRow], *, no_longer: Iterable[TurnRow] = ()) -> None:
+    """Turns that have ended now; `no_longer`: what was counted of them before. Rows are taken in one order, so that
+    turns that end together never wait for each other in a circle."""
+    sums: Counter[tuple[str, str]] = Counter()
+    for rows, sign in ((ended, 1), (no_longer, -1)):
+        for row in rows:
+            day = utc_text(row["created_at"])[:10]
+            for name, value in named(row):
+                sums[day, name] += sign * value
+    changes = [{"day": day, "name": name, "value": value} for (day, name), value in sorted(sums.items()) if value]
+    if changes:
+        connection.execute(ADD, changes)
 
 
-def counted(connection: Connection, which: tuple[ColumnElement[bool], ...]) -> Counts:
-    """Finished turns only: a running one is counted once it has ended."""
-    counts: Counts = Counter()
-    ended = (*which, turns.c.status != "running")
-    sums = [func.sum(turns.c[name]).label(name) for name in TOKENS]
-    for row in connection.execute(select(func.count().label("turns"), *sums, *GROUPS).where(*ended).group_by(*GROUPS)):
-        count_group(counts, row)
-    for name in LATENCIES:
-        latency = turns.c[name]
-        found = select(turns.c.day, latency, func.count()).where(*ended, latency.is_not(None))
-        for day, bound, count in connection.execute(found.group_by(turns.c.day, latency)):
-            counts[day, f"{name}_ms<={bound}"] += count
-    return counts
-
-
-def count_group(counts: Counts, row: Row[*tuple[Any, ...]]) -> None:
-    day, found = row.day, row._mapping
-    names = ["turns", *(f"{name}:{found[name]}" for name in KINDS if found[name])]
-    if found["grounded"]:
-        names.append("grounded")
-    elif found["status"] == "answered" and found["kind"] == "question":
-        names.append("no_source")
-    if found["rating"]:
-        names.append(f"feedback:{found['rating']}")
-    if found["model"]:
-        names.append(f"turns:{found['model']}")
-        for token in TOKENS:
-            counts[day, f"{token}:{found['model']}"] += found[token]
-    for name in names:
-        counts[day, name] += found["turns"]
+def named(row: TurnRow) -> Iterator[tuple[str, int]]:
+    yield "turns", 1
+    yield from ((f"{name}:{row[name]}", 1) for name in KINDS if row[name])
+    if row["grounded"]:
+        yield "grounded", 1
+    elif row["status"] == "answered" and row["kind"] == "question":
+        yield "no_source", 1
+    if row["rating"]:
+        yield f"feedback:{row['rating']}", 1
+    if row["model"]:
+        yield f"turns:{row['model']}", 1
+        yield from ((f"{token}:{row['model']}", row[token]) for token in TOKENS)
+    yield from ((f"{name}_ms<={row[name]}", 1) for name in LATENCIES if row[name] is not None)
 
 
 def bucket(ms: float | None) -> str | None:

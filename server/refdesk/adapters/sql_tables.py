@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
+    JSON,
     BigInteger,
     Boolean,
     CheckConstraint,
@@ -107,9 +109,6 @@ conversations = Table(
     Column("created_at", UtcText, nullable=False),
 )
 
-FIGURES = ("status", "kind", "language", "reason", "model_error", "grounded", "rating", "model")
-TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-
 turns = Table(
     "turns",
     metadata,
@@ -117,7 +116,6 @@ turns = Table(
     Column("id", SafeText, nullable=False, unique=True),
     Column("conversation_id", SafeText, owned_by("conversations.id"), nullable=False),
     Column("created_at", UtcText, nullable=False),
-    Column("day", Text, nullable=False, server_default=""),
     Column("status", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("language", Text, nullable=False),
@@ -138,10 +136,6 @@ turns = Table(
     Column("looked_at", Boolean, nullable=False, server_default=text("false")),
     Index("ix_turns_conversation", "conversation_id", "seq"),
     Index("ix_turns_created_at", "created_at"),
-    # The overview reads nothing but these three, in the order in which it groups.
-    Index("ix_turns_figures", "day", *FIGURES, *TOKENS),
-    Index("ix_turns_first_word", "day", "first_word", "status"),
-    Index("ix_turns_total", "day", "total", "status"),
     Index(
         "ix_turns_to_look_at",
         "seq",
@@ -252,7 +246,7 @@ audit = Table(
 )
 
 day_counts = Table(
-    # What is left of deleted turns: sums per day without any text or id.
+    # Sums per day without any text or id, deleted turns included.
     "day_counts",
     metadata,
     Column("day", Text, primary_key=True),
@@ -384,4 +378,22 @@ article_bodies = Table(
     Column("title", SafeText, nullable=False),
     Column("language", Text, nullable=False),
     Column("body", SafeText, nullable=False),
+)
+
+rate_windows = Table(
+    # Who used what when, by the hash of a key, until the window is over. In unix time, seconds.
+    "rate_windows",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("times", ARRAY(Float).with_variant(JSON(), "sqlite"), nullable=False),
+    Column("ends_at", Float, nullable=False),
+)
+
+spending = Table(
+    # What model calls of a UTC day have cost, or may yet cost. `who`: a visitor's id; empty: everybody together.
+    "spending",
+    metadata,
+    Column("day", Text, primary_key=True),
+    Column("who", SafeText, primary_key=True),
+    Column("nanodollars", BigInteger, nullable=False),
 )

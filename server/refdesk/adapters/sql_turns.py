@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, exc, i
 
 from refdesk.adapters import sql_article_days, sql_stats, sql_visitors
 from refdesk.adapters.search_words import words
-from refdesk.adapters.sql_tables import clean_text, conversations, idempotency_keys, turn_bodies, turns, utc_text
+from refdesk.adapters.sql_tables import clean_text, conversations, idempotency_keys, turn_bodies, turns
 from refdesk.domain.article_signals import counts_of
 from refdesk.domain.console import STAFF_VISITOR
 from refdesk.domain.conversation import Conversation, Feedback, StoredTurn, Turn, TurnTrail
@@ -21,6 +21,7 @@ from refdesk.errors import RequestError
 from refdesk.ports import TurnRow
 
 IDEMPOTENCY_HOURS = 24
+UNFINISHED = ("running", "interrupted")
 RETRY_AFTER_S = 2
 TOGETHER = 500
 """Turns deleted by one statement: a database takes only so many parameters."""
@@ -51,14 +52,13 @@ ASKED = select(*STORED).select_from(BODIES).where(turns.c.conversation_id == bin
 ALL = ASKED.order_by(turns.c.seq)
 LAST = ASKED.order_by(turns.c.seq.desc()).limit(bindparam("last"))
 ADD_CONVERSATION, ADD_TURN, ADD_BODY = insert(conversations), insert(turns), insert(turn_bodies)
-ASKER = select(conversations.c.visitor_id).where(conversations.c.id == turns.c.conversation_id).scalar_subquery()
-UNFINISHED = or_(*(turns.c.status == text(f"'{status}'") for status in ("running", "interrupted")))
-FINISH = (
-    update(turns)
-    .where(turns.c.id == bindparam("turn_id"), UNFINISHED)
-    .returning(turns.c.seq, ASKER.label("visitor_id"))
+BEFORE = (
+    select(turns.c.seq, conversations.c.visitor_id, *sql_stats.COUNTED)
+    .select_from(turns.join(conversations))
+    .where(turns.c.id == bindparam("turn_id"), or_(*(turns.c.status == text(f"'{s}'") for s in UNFINISHED)))
+    .with_for_update(of=turns)
 )
-NO_GAP = update(turns).where(turns.c.seq == bindparam("of")).values(looked_at=True)
+FINISH = update(turns).where(turns.c.seq == bindparam("of"))
 FINISH_BODY = update(turn_bodies).where(turn_bodies.c.seq == bindparam("of"))
 ADD_WORDS = {
     "sqlite": text("INSERT OR REPLACE INTO turn_search (rowid, words) VALUES (:seq, :words)"),
@@ -151,7 +151,6 @@ def add_turn(connection: Connection, row: TurnRow, server_id: str) -> None:
         "id": row.turn_id,
         "conversation_id": row.conversation_id,
         "created_at": row.created_at,
-        "day": utc_text(row.created_at)[:10],
         "status": turn.status,
         "kind": turn.kind,
         "language": turn.language,
@@ -188,29 +187,29 @@ def finish(connection: Connection, turn: Turn, trail: TurnTrail) -> None:
     """Also where the turn was taken for interrupted meanwhile; nothing where it was deleted, or is stored already.
 
     Only a turn that may be a gap is left to look at, so that the others, most of all, cost the queue nothing."""
+    before = connection.execute(BEFORE, {"turn_id": turn.id}).mappings().first()
+    if before is None:
+        return
+    seq, visitor_id = before["seq"], before["visitor_id"]
+    failed = is_unanswered(turn, visitor_id)
     values = {
-        "turn_id": turn.id,
         "status": turn.status,
         "kind": turn.kind,
         "language": turn.language,
         "grounded": turn.grounded,
         "reason": trail.reason,
         "model_error": turn.model_error,
-        "looked_at": not is_unanswered(turn, visitor_id=""),
+        "looked_at": not failed,
         "first_word": sql_stats.bucket(trail.timings.get("first_word_ms")),
         "total": sql_stats.bucket(trail.timings.get("total_ms")),
         **usage_columns(trail),
     }
-    stored = connection.execute(FINISH, values).first()
-    if stored is None:
-        return
-    connection.execute(FINISH_BODY, {"of": stored.seq, "turn": json_text(turn), "trail": json_text(trail)})
-    add_words(connection, stored.seq, turn)
-    failed = is_unanswered(turn, stored.visitor_id)
-    if not stored.visitor_id.startswith(STAFF_VISITOR):
+    connection.execute(FINISH, {"of": seq, **values})
+    connection.execute(FINISH_BODY, {"of": seq, "turn": json_text(turn), "trail": json_text(trail)})
+    add_words(connection, seq, turn)
+    if not visitor_id.startswith(STAFF_VISITOR):
         sql_article_days.add(connection, counts_of(turn, trail, failed=failed))
-    elif not values["looked_at"]:
-        connection.execute(NO_GAP, {"of": stored.seq})
+    sql_stats.add(connection, [{**before, **values}], no_longer=[before] if before["status"] == "interrupted" else ())
 
 
 def usage_columns(trail: TurnTrail) -> dict[str, Any]:
@@ -234,6 +233,8 @@ def interrupt(connection: Connection, which: ColumnElement[bool]) -> int:
     bodies = select(turn_bodies.c.seq, turn_bodies.c.turn).where(turn_bodies.c.seq.in_(seqs))
     for seq, turn in connection.execute(bodies).all():
         add_words(connection, seq, _turn_decoder.decode(turn))
+    counted = select(*sql_stats.COUNTED).where(turns.c.seq.in_(seqs))
+    sql_stats.add(connection, connection.execute(counted).mappings().all())
     return len(seqs)
 
 
@@ -297,16 +298,21 @@ def to_stop(connection: Connection, turn_ids: Sequence[str]) -> list[str]:
 
 def rate(connection: Connection, turn_id: str, visitor_id: str, feedback: Feedback) -> bool:
     own = select(conversations.c.id).where(conversations.c.visitor_id == visitor_id)
-    mine = update(turns).where(turns.c.id == turn_id, turns.c.conversation_id.in_(own))
-    return connection.execute(mine.values(rating=feedback.rating, comment=feedback.comment)).rowcount > 0
+    mine = (turns.c.id == turn_id, turns.c.conversation_id.in_(own))
+    before = connection.execute(select(*sql_stats.COUNTED).where(*mine).with_for_update()).mappings().first()
+    if before is None:
+        return False
+    connection.execute(update(turns).where(*mine).values(rating=feedback.rating, comment=feedback.comment))
+    if before["status"] != "running":
+        sql_stats.add(connection, [{**before, "rating": feedback.rating}], no_longer=[before])
+    return True
 
 
 def delete_turns(connection: Connection, which: ColumnElement[bool]) -> int:
-    """The turns and their words, kept in the day counts; what else hangs on a turn goes by its foreign key."""
+    """The turns and their words; what else hangs on a turn goes by its foreign key. The day counts stay as they are."""
     seqs = connection.execute(select(turns.c.seq).where(which).with_for_update()).scalars().all()
     for start in range(0, len(seqs), TOGETHER):
         some = seqs[start : start + TOGETHER]
-        sql_stats.keep(connection, turns.c.seq.in_(some))
         connection.execute(delete(turns).where(turns.c.seq.in_(some)))
         drop_words(connection, some)
     return len(seqs)

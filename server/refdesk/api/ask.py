@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Annotated, Any
 
@@ -25,7 +27,7 @@ from refdesk.api.auth import (
     visitor_of,
 )
 from refdesk.api.contract import VISITOR_IF_ANY, VISITOR_ONLY
-from refdesk.api.limits import SESSIONS_PER_ADDRESS, TURNS_PER_ADDRESS, TURNS_PER_VISITOR, client_key
+from refdesk.api.limits import TurnLimits, client_key
 from refdesk.api.members import secret_hash
 from refdesk.api.problems import problems, request_id_of
 from refdesk.api.schemas import (
@@ -40,12 +42,14 @@ from refdesk.api.schemas import (
     storable,
 )
 from refdesk.api.services import Services, services_of
+from refdesk.api.staff import client_address
 from refdesk.api.times import timestamp
 from refdesk.assistant.runs import TurnRun
 from refdesk.assistant.withholding import names_readable_only, visible_turn
 from refdesk.assistant.work import Ask
 from refdesk.domain.conversation import StoredTurn, Turn, Visitor
-from refdesk.errors import RequestError
+from refdesk.domain.windows import Use
+from refdesk.errors import RequestError, StorageUnavailable
 
 MAX_IDEMPOTENCY_KEY = 200
 MAX_PAGE_TEXT = 2_000
@@ -53,7 +57,7 @@ STOP_SECONDS, STOP_POLL = 5.0, 0.1
 
 
 def address_of(request: Request[Any, Any, Any]) -> str:
-    return client_key(request.client.host if request.client else "unknown")
+    return client_key(client_address(request))
 
 
 def channel_of(request: Request[Any, Any, Any]) -> str:
@@ -72,7 +76,7 @@ async def session(request: Request[Any, Any, Any], data: JSONBody[SessionRequest
     """Opens a visitor session: anonymous, or for the person whom the customer's backend vouches for. Who then sends the
     token of an anonymous session along keeps its conversations."""
     services = services_of(request)
-    services.limiter.check(SESSIONS_PER_ADDRESS, address_of(request))
+    await services.limiter.take(services.limits.sessions.use(address_of(request)))
     if data.identity is None:
         visitor, token = newcomer()
         await services.store.add_visitor(visitor, secret_hash(token), timestamp(services.clock.now()))
@@ -101,7 +105,6 @@ async def ask(
     question = checked_text(data.question, "question", MAX_QUESTION)
     key = idempotency_key(request, idempotency)
     page = page_of(data)
-    services.limiter.check(TURNS_PER_ADDRESS, address_of(request))
     visitor, token = await asking_visitor(request, services, data.conversation_id)
     asked = Ask(
         question=question,
@@ -114,23 +117,36 @@ async def ask(
         request_id=request_id_of(request),
         channel=channel_of(request),
     )
-    services.limiter.check(TURNS_PER_VISITOR, visitor.id)
-    run = await started(services, asked)
+    run = await started(services, asked, uses_of(services.limits, address_of(request), asked))
     if wants_events(request):
         return sse.stream(sse.follow(run, 0, services.settings.heartbeat_seconds, token))
     await run.finished()
     return turn_response(run, token)
 
 
-async def started(services: Services, asked: Ask) -> TurnRun:
-    """A question that begins no turn, a repeated one among them, does not count against the visitor."""
-    try:
-        run = await services.assistant.start(asked)
-    except RequestError:
-        services.limiter.give_back(TURNS_PER_VISITOR, asked.visitor.id)
-        raise
-    if run.task is None:
-        services.limiter.give_back(TURNS_PER_VISITOR, asked.visitor.id)
+def uses_of(limits: TurnLimits, address: str, asked: Ask) -> list[Use]:
+    """What a question counts against: its address first."""
+    uses = [limits.of_address.use(address), limits.of_visitor.use(asked.visitor.id), limits.of_all.use()]
+    return uses if asked.token_hash is None else [*uses, limits.sessions.use(address)]
+
+
+async def started(services: Services, asked: Ask, uses: Sequence[Use]) -> TurnRun:
+    """A question that begins no turn counts against nobody, except that one for what is not there counts against its
+    address."""
+    limiter, what = services.limiter, asked.idempotency[0] if asked.idempotency else asked.request_id
+    with ExitStack() as place:
+        place.callback(limiter.enter(asked.visitor.id, what, services.limits.at_once))
+        await limiter.take(*uses)
+        try:
+            run = await services.assistant.start(asked)
+        except (RequestError, StorageUnavailable) as error:
+            await limiter.give_back(*uses[isinstance(error, RequestError) and error.status == 404 :])
+            raise
+        if run.task is None:
+            await limiter.give_back(*uses)
+        else:
+            leave = place.pop_all()
+            run.task.add_done_callback(lambda _: leave.close())
     return run
 
 
@@ -178,7 +194,6 @@ async def asking_visitor(
         return visitor, None
     if conversation_id is not None:
         raise no_conversation()
-    services.limiter.check(SESSIONS_PER_ADDRESS, address_of(request))
     return newcomer()
 
 

@@ -15,8 +15,10 @@ from typing import Any
 import msgspec
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
+from structlog.contextvars import bind_contextvars
 
 from refdesk.api.problems import PROBLEM_TYPE, problem
+from refdesk.api.proxies import set_client
 from refdesk.settings import Settings, origin_of
 
 ALLOW_METHODS = b"GET, POST, PUT, DELETE"
@@ -30,6 +32,8 @@ PUBLIC_PATHS = ("/widget/", "/static/")
 """Files that any page may load: no Origin check, their own caching."""
 PAGES_WITH_FORMS = "/console/"
 """Their forms come without a preflight; their guards look at Origin, and the session's cookie is SameSite=Strict."""
+KEYED_PATH = "/metrics"
+"""Scraped under the name of a container or service, and open to nobody without a key: no Host check."""
 SEND_SECONDS = 30.0
 """How long a client may leave a piece of a stream unread before the connection is closed; the turn goes on."""
 PORT = re.compile(r"(?::[0-9]{0,5})?")
@@ -54,11 +58,14 @@ class BrowserGate:
     async def _guarded(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         request_id = "r_" + secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
+        bind_contextvars(request_id=request_id)  # for the log: of the request, and of the turn that it begins
+        if self._settings.trusted_proxies:
+            set_client(scope, self._settings.trusted_proxies)
         headers: dict[bytes, str] = {}
         for name, value in scope["headers"]:  # of a header that is sent twice none of the values counts
             headers[name] = "" if name in headers and name in (b"host", b"origin") else value.decode("latin-1")
         origin = headers.get(b"origin")
-        if not self._known_host(headers.get(b"host", "")):
+        if scope["path"] != KEYED_PATH and not self._known_host(headers.get(b"host", "")):
             bare = with_headers(send, scope["path"], request_id, [])
             await refuse(bare, 400, "unknown_host", "This server is not reached under that name.", request_id)
             return

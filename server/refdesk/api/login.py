@@ -50,16 +50,14 @@ async def login(request: Request[Any, Any, Any], data: JSONBody[LoginRequest]) -
 async def authenticated(request: Request[Any, Any, Any], services: Services, name: str, password: str) -> StaffAccount:
     """Raises RequestError 429 after too many failures, and 401. An attempt counts as a failure until it is none."""
     address = client_key(client_address(request))
-    counted = ((FAILURES, f"{address} {name}"), (FAILURES_OF_ADDRESS, address))
-    for limit, key in counted:
-        services.logins.check(limit, key)
+    counted = (FAILURES.use(f"{address} {name}"), FAILURES_OF_ADDRESS.use(address))
+    await services.logins.take(*counted)
     account = await services.console.staff_account(name)
     known = account.password_hash if account is not None and not account.disabled else None
     if not await services.passwords.matches(password, known) or account is None:
         await record(request, "login_failed", name if account is not None else "", actor="")
         raise wrong_credentials()
-    for limit, key in counted:
-        services.logins.give_back(limit, key)
+    await services.logins.give_back(*counted)
     return account
 
 

@@ -19,6 +19,7 @@ from refdesk.api.staff import admitted
 from refdesk.domain.measures import Figure, Sample, gauge, info
 from refdesk.errors import StorageUnavailable
 
+BREAKER = ("closed", "open", "probing")
 DENSE = ("off", "starting", "building", "ready", "failed")
 
 
@@ -50,11 +51,20 @@ async def metrics(request: Request[Any, Any, Any]) -> Response[bytes]:
 
 
 def state_of(services: Services) -> list[Figure]:
-    """What the process does and serves just now. Whoever limits or queues model calls adds the figures here."""
+    """What the process does and serves just now."""
+    breaker = services.guard.breaker.state if services.guard.breaker is not None else "closed"
     return [
         info("build", "Version, and the model that is asked.", version=__version__, model=services.settings.model),
         gauge("turns_running", "Turns that run in this process.", len(services.runs.running())),
         gauge("model_calls_running", "Model calls that are being answered.", services.calls_running()),
+        gauge("model_places_taken", "Questions that may ask the model now.", services.guard.slots.taken),
+        gauge("model_places_awaited", "Questions that wait for such a place.", services.guard.slots.waiting),
+        Figure(
+            "model_breaker",
+            "State of the circuit breaker before the model: 1 for the one that holds.",
+            tuple(Sample((name,), name == breaker) for name in BREAKER),
+            ("state",),
+        ),
         gauge("stopping", "1: the process is being stopped.", services.runs.closing),
         *corpus_of(services),
     ]
@@ -85,8 +95,19 @@ async def database_of(services: Services) -> list[Figure]:
     """What all processes on one database have together; each of them tells it."""
     up = "1: the database answers."
     try:
-        waiting = await services.gaps.store.events_waiting()
+        waiting, money = await services.gaps.store.events_waiting(), await spent(services)
     except StorageUnavailable:
         return [gauge("database_up", up, 0)]
     told = "Events that the webhook is still to be told."
-    return [gauge("database_up", up, 1), gauge("webhook_events_waiting", told, waiting)]
+    return [gauge("database_up", up, 1), gauge("webhook_events_waiting", told, waiting), *money]
+
+
+async def spent(services: Services) -> list[Figure]:
+    spending = services.guard.spending
+    if spending is None or not spending.caps.day:
+        return []
+    today = "US dollars that the model has cost this UTC day, what running calls may yet cost included."
+    return [
+        gauge("spent_today_dollars", today, (await spending.spent()).usd),
+        gauge("spent_today_cap_dollars", "REFDESK_SPEND_PER_DAY.", spending.caps.day),
+    ]

@@ -9,33 +9,22 @@ from typing import Any
 from litestar import Request, Response, get
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath
-from litestar.response import Response as PlainResponse
 
+from refdesk.api.page_frame import page, page_language, word
 from refdesk.api.problems import problems
 from refdesk.api.reading import roles_of_request
-from refdesk.api.services import services_of
+from refdesk.api.services import Services, services_of
 from refdesk.corpus.images import IMAGE_HEADERS
 from refdesk.errors import RequestError
 
-STATIC = {"ask.js": "text/javascript", "page.css": "text/css; charset=utf-8"}
-
-
-def page(title: str, body: str, *, language: str = "en", script: str = "") -> Response[str]:
-    direction = "rtl" if language in ("ar", "he", "fa", "ur") else "ltr"
-    tag = f'<script src="/static/{script}" defer></script>' if script else ""
-    html = (
-        f'<!doctype html><html lang="{escape(language)}" dir="{direction}"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
-        f'<link rel="stylesheet" href="/static/page.css">{tag}</head><body>{body}</body></html>'
-    )
-    return PlainResponse(html, media_type="text/html")
+STATIC = {"ask.js": "text/javascript", "page.css": "text/css; charset=utf-8", "favicon.svg": "image/svg+xml"}
 
 
 @get("/", include_in_schema=False)
 async def home(request: Request[Any, Any, Any]) -> Response[str]:
     services = services_of(request)
     snapshot = services.retriever.current()
-    centre, language = snapshot.centre, snapshot.centre.default_language
+    centre, language = snapshot.centre, page_language(request, snapshot.centre)
     starters = "".join(
         f'<li><button type="button" class="starter">{escape(question)}</button></li>'
         for question in centre.starter_questions.get(language, [])
@@ -43,13 +32,13 @@ async def home(request: Request[Any, Any, Any]) -> Response[str]:
     name = escape(centre.name)
     body = (
         f"<main><h1>{name}</h1><p>{escape(services.assistant.phrase('disclosure', language, centre))}</p>"
-        '<form id="ask"><label for="question">Your question</label>'
+        f'<form id="ask" data-sources="{word("sources", language)}" data-failed="{word("failed", language)}">'
+        f'<label for="question">{word("question", language)}</label>'
         '<input id="question" name="question" maxlength="2000" required autocomplete="off">'
-        f'<button type="submit">Ask</button></form><ul class="starters">{starters}</ul>'
+        f'<button type="submit">{word("ask", language)}</button></form><ul class="starters">{starters}</ul>'
         '<div id="log" role="log" aria-live="polite"></div>'
-        "<noscript><p>Asking here needs JavaScript. The articles can be read without it: "
-        '<a href="/articles">all articles</a>.</p></noscript>'
-        '<p><a href="/articles">All articles</a></p></main>'
+        f"<noscript><p>{word('no_script', language)}</p></noscript>"
+        f'<p><a href="/articles">{word("all_articles", language)}</a></p></main>'
     )
     return page(centre.name, body, language=language, script="ask.js")
 
@@ -64,8 +53,9 @@ async def article_index(request: Request[Any, Any, Any]) -> Response[str]:
         if article.url
     )
     name = escape(snapshot.centre.name)
-    body = f'<main><p><a href="/">{name}</a></p><h1>Articles</h1><ul>{items}</ul></main>'
-    return page(snapshot.centre.name, body, language=snapshot.centre.default_language)
+    language = page_language(request, snapshot.centre)
+    body = f'<main><p><a href="/">{name}</a></p><h1>{word("articles", language)}</h1><ul>{items}</ul></main>'
+    return page(snapshot.centre.name, body, language=language)
 
 
 @get("/articles/{article_id:str}", include_in_schema=False)
@@ -102,6 +92,13 @@ async def static(name: FromPath[str]) -> Response[bytes]:
     return Response(content, media_type=STATIC[name], headers={"Cache-Control": "public, max-age=300"})
 
 
+@get("/favicon.ico", include_in_schema=False)
+async def favicon() -> Response[bytes]:
+    """Where browsers look without being told."""
+    answer: Response[bytes] = await static.fn("favicon.svg")
+    return answer
+
+
 @get("/health/live", responses=problems())
 async def live() -> dict[str, str]:
     return {"status": "ok"}
@@ -112,7 +109,8 @@ async def live() -> dict[str, str]:
     responses={503: ResponseSpec(dict[str, Any], generate_examples=False, description="Not ready"), **problems()},
 )
 async def ready(request: Request[Any, Any, Any]) -> Response[dict[str, Any]]:
-    """Database, index and corpus. `dense` says whether the vectors serve yet; lexical search serves meanwhile."""
+    """Database, index and corpus. `dense` says whether the vectors serve yet; lexical search serves meanwhile. `model`:
+    while its service is left alone after failures, visitors get excerpts, and the server is ready all the same."""
     services = services_of(request)
     state = services.syncing.readiness()
     try:
@@ -121,5 +119,13 @@ async def ready(request: Request[Any, Any, Any]) -> Response[dict[str, Any]]:
     except Exception:  # whatever is wrong with the database, the answer is "not ready"
         database = "unavailable"
     good = database == "ok" and state["corpus"] == "ok" and not services.runs.closing
-    body = {"status": "ok" if good else "unavailable", "database": database, **state}
+    body = {"status": "ok" if good else "unavailable", "database": database, "model": model_state(services), **state}
     return Response(body, status_code=200 if good else 503, headers={} if good else {"Retry-After": "5"})
+
+
+def model_state(services: Services) -> str:
+    """`not_configured`; else of the circuit breaker: `ok`, `unavailable`, or `probing` while one turn tries it."""
+    breaker = services.guard.breaker
+    if not services.settings.anthropic_api_key:
+        return "not_configured"
+    return {"closed": "ok", "open": "unavailable", "probing": "probing"}[breaker.state if breaker else "closed"]

@@ -97,6 +97,7 @@ HANDLERS: list[Any] = [
     pages.article_page,
     pages.media,
     pages.static,
+    pages.favicon,
     pages.live,
     pages.ready,
     metrics.metrics,

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 import msgspec
 from litestar import Request
 
-from refdesk.api.limits import Limiter
+from refdesk.api.limits import Limiter, TurnLimits
 from refdesk.api.passwords import Passwords
 from refdesk.assistant.asking import Assistant
+from refdesk.assistant.guard import ModelGuard
 from refdesk.assistant.runs import TurnRuns
 from refdesk.domain.articles import Article, Roles
 from refdesk.domain.gap_view import GapView
@@ -74,8 +75,10 @@ class Services(msgspec.Struct, kw_only=True):
     assistant: Assistant
     syncing: Syncing
     limiter: Limiter
+    limits: TurnLimits
     console: ConsoleStore
     passwords: Passwords
+    guard: ModelGuard
     logins: Limiter
     """Failed sign-ins of staff; on even where the other limits are off."""
     gaps: GapDesk

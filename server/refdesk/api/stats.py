@@ -13,11 +13,11 @@ from litestar import Request, get
 from refdesk.api.contract import STAFF_ONLY
 from refdesk.api.log import From, To
 from refdesk.api.problems import problems
-from refdesk.api.services import services_of
+from refdesk.api.services import Services, services_of
 from refdesk.api.staff import agents
 from refdesk.domain.console import DayCounts
 from refdesk.domain.conversation import Usage
-from refdesk.domain.prices import price_of
+from refdesk.domain.prices import Price, price_of
 from refdesk.errors import RequestError
 
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -25,6 +25,7 @@ DAYS = 30
 TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 
 Counts = Mapping[str, float]
+Prices = Mapping[str, Price]
 
 
 class Latency(msgspec.Struct):
@@ -42,7 +43,7 @@ class ModelUse(msgspec.Struct):
     cache_read_tokens: int
     cache_write_tokens: int
     cost_usd: float | None
-    """By the list prices; null for a model without one."""
+    """By REFDESK_PRICES and the list prices; null for a model without one."""
 
 
 class Figures(msgspec.Struct):
@@ -68,12 +69,22 @@ class DayFigures(Figures):
     day: str
 
 
+class Spending(msgspec.Struct):
+    """Of this UTC day, in US dollars, what running calls may yet cost included."""
+
+    day: str
+    usd: float
+    cap_usd: float
+
+
 class StatsResponse(msgspec.Struct):
     since: str
     until: str
     """Both days included, UTC."""
     total: Figures
     days: list[DayFigures]
+    spending: Spending | None
+    """Of today; null where what is spent in a day is not capped."""
 
 
 @get("/v1/console/stats", guards=[agents], security=STAFF_ONLY, responses=problems(401, 503))
@@ -87,13 +98,23 @@ async def stats(
     today = datetime.fromtimestamp(services.clock.now(), UTC)
     first = day_of(since, "from") or (today - timedelta(days=DAYS - 1)).strftime("%Y-%m-%d")
     last = day_of(until, "to") or today.strftime("%Y-%m-%d")
+    prices = services.settings.prices
     days = await services.console.day_counts(since=first, until=last)
     return StatsResponse(
         since=first,
         until=last,
-        total=Figures(**figures(summed(days))),
-        days=[DayFigures(day=day.day, **figures(day.counts)) for day in days],
+        total=Figures(**figures(summed(days), prices)),
+        days=[DayFigures(day=day.day, **figures(day.counts, prices)) for day in days],
+        spending=await spending_of(services),
     )
+
+
+async def spending_of(services: Services) -> Spending | None:
+    spending = services.guard.spending
+    if spending is None or not spending.caps.day:
+        return None
+    spent = await spending.spent()
+    return Spending(spent.day, round(spent.usd, 6), spent.cap_usd)
 
 
 def day_of(text: str | None, field: str) -> str | None:
@@ -116,7 +137,8 @@ def summed(days: Sequence[DayCounts]) -> dict[str, float]:
     return total
 
 
-def figures(counts: Counts) -> dict[str, Any]:
+def figures(counts: Counts, prices: Prices) -> dict[str, Any]:
+    """`prices`: the operator's own."""
     status, reason = by(counts, "status"), by(counts, "reason")
     return {
         "turns": int(counts.get("turns", 0)),
@@ -131,7 +153,7 @@ def figures(counts: Counts) -> dict[str, Any]:
         "feedback": by(counts, "feedback"),
         "first_word_ms": latency(counts, "first_word_ms"),
         "total_ms": latency(counts, "total_ms"),
-        "models": [model_use(counts, model) for model in sorted(by(counts, "turns"))],
+        "models": [model_use(counts, model, prices) for model in sorted(by(counts, "turns"))],
     }
 
 
@@ -155,8 +177,8 @@ def quantile(buckets: Sequence[tuple[float, float]], share: float) -> float | No
     return None
 
 
-def model_use(counts: Counts, model: str) -> ModelUse:
+def model_use(counts: Counts, model: str, prices: Prices) -> ModelUse:
     used = {name: int(counts.get(f"{name}:{model}", 0)) for name in TOKENS}
-    price = price_of(model)
+    price = price_of(model, prices)
     cost = None if price is None else round(price.cost(Usage(model=model, **used)), 6)
     return ModelUse(model=model, turns=int(counts.get(f"turns:{model}", 0)), cost_usd=cost, **used)

@@ -7,6 +7,7 @@ import copy
 import secrets
 import time
 from collections.abc import Iterable
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from itertools import repeat
@@ -19,6 +20,7 @@ from structlog.contextvars import bind_contextvars
 from refdesk.assistant import outcome, prompts
 from refdesk.assistant.draft import AnswerDraft
 from refdesk.assistant.gathering import begin, gather, messages_for
+from refdesk.assistant.guard import ModelGuard
 from refdesk.assistant.links import new_resolver
 from refdesk.assistant.phrases import phrase
 from refdesk.assistant.replies import catalogue_reply, smalltalk_reply
@@ -30,7 +32,7 @@ from refdesk.domain.articles import HelpCentre
 from refdesk.domain.conversation import StoredTurn, Turn, TurnTrail
 from refdesk.domain.events import Accepted, Step, StepArticle
 from refdesk.domain.trail import Form, ToolCall, ToolReturn
-from refdesk.errors import RefdeskError, RequestError, StorageUnavailable, as_request_error
+from refdesk.errors import ModelFailure, RefdeskError, RequestError, StorageUnavailable, as_request_error
 from refdesk.ports import ChatModel, Clock, Retriever, TurnRow
 from refdesk.text.redaction import redact
 
@@ -69,12 +71,14 @@ class Assistant:
         limits: Limits,
         persona: str = "",
         redacting: bool = False,
+        guard: ModelGuard | None = None,
         measure: Measure | None = None,
     ) -> None:
         """`redacting`: personal data in a question is masked before anything else is done with it. `measure` is told of
         every turn that has ended."""
         self._retriever, self._store, self._model, self._runs = retriever, store, model, runs
         self._clock, self._limits, self._persona, self._redacting = clock, limits, persona, redacting
+        self._guard = guard or ModelGuard()
         self._measure, self._rehearsing = measure, False
 
     def beside(self, store: TurnStore, runs: TurnRuns) -> Assistant:
@@ -88,6 +92,13 @@ class Assistant:
 
     async def start(self, ask: Ask) -> TurnRun:
         """Stores the question, then lets the turn run as a task of the application. Raises RequestError."""
+        with ExitStack() as place:
+            if self._model is not None:
+                place.callback(await self._guard.enter())
+            return await self._start(ask, place)
+
+    async def _start(self, ask: Ask, place: ExitStack) -> TurnRun:
+        """`place`: the turn's among those that may ask the model; it is left once the model has been asked."""
         if self._runs.closing:
             raise RequestError(503, "stopping", "The server is stopping; try again.", retry_after=5)
         if self._redacting:
@@ -114,12 +125,13 @@ class Assistant:
             return ended_run(visible_turn(before, self._retriever.current(), roles), ask.visitor.id)
         run = TurnRun(turn.id, turn.conversation_id, ask.visitor.id, roles)
         run.emit("accepted", Accepted(turn.id, turn.conversation_id))
-        return self._runs.start(run, partial(self._own, ask, turn))
+        return self._runs.start(run, partial(self._own, ask, turn, place.pop_all()))
 
-    async def _own(self, ask: Ask, turn: Turn, run: TurnRun) -> None:
+    async def _own(self, ask: Ask, turn: Turn, place: ExitStack, run: TurnRun) -> None:
         """The whole life of a turn. Whatever happens it ends stored and with one last event."""
         bind_contextvars(turn_id=turn.id)
-        session = TurnSession(self._model, self._persona, ask, turn, run)
+        payer = None if self._rehearsing else ask.visitor.id
+        session = TurnSession(ask, turn, run, model=self._model, guard=self._guard, payer=payer, persona=self._persona)
         run.begun = True
         try:
             if run.stop_cause is not None:
@@ -130,6 +142,8 @@ class Assistant:
             record = session.stop()
         except Exception as error:
             record = self._failed(turn, run, error)
+        finally:
+            place.close()
         run.finishing = True
         record.channel, record.locale = ask.channel, ask.locale
         await self._finish(run, ask, turn, record)
@@ -212,8 +226,20 @@ class Assistant:
 class TurnSession:
     """One turn while it runs: what must be known to end it well at any moment."""
 
-    def __init__(self, model: ChatModel | None, persona: str, ask: Ask, turn: Turn, run: TurnRun) -> None:
-        self._model, self._persona, self._ask, self._turn, self._run = model, persona, ask, turn, run
+    def __init__(
+        self,
+        ask: Ask,
+        turn: Turn,
+        run: TurnRun,
+        *,
+        model: ChatModel | None,
+        guard: ModelGuard,
+        payer: str | None,
+        persona: str,
+    ) -> None:
+        """`payer`: the visitor whose cap on spending holds; None: nobody's."""
+        self._ask, self._turn, self._run = ask, turn, run
+        self._model, self._guard, self._payer, self._persona = model, guard, payer, persona
         self._work: TurnWork | None = None
         self._loop: TurnLoop | None = None
 
@@ -235,6 +261,16 @@ class TurnSession:
         return work.record
 
     async def _with_model(self, work: TurnWork, model: ChatModel, deadline: float) -> None:
+        try:
+            with self._guard.turn(model, self._payer) as guarded:
+                end = await self._ask_model(work, guarded, deadline)
+                if work.record.usage.calls:  # else nothing was left to be spent, which says nothing of the service
+                    guarded.end(end.failure)
+        except ModelFailure as failure:  # it is not to be asked now
+            end = LoopEnd(failure=failure)
+        self._conclude(work, end)
+
+    async def _ask_model(self, work: TurnWork, model: ChatModel, deadline: float) -> LoopEnd:
         system, began = prompts.system_prompt(work.snapshot.centre, self._persona), time.perf_counter()
         loop = self._loop = TurnLoop(
             model,
@@ -247,12 +283,13 @@ class TurnSession:
         end = await loop.run(system, messages_for(work, system))
         work.record.usage = loop.usage
         work.time("model_ms", began)
-        self._conclude(work, end)
+        return end
 
     def _conclude(self, work: TurnWork, end: LoopEnd) -> None:
         work.turn.truncated = end.truncated
         if end.failure is not None:
-            log.warning("model failed", model_error=end.failure.kind, hint=end.failure.hint)
+            if end.failure.hint:  # else the breaker has told it
+                log.warning("model failed", model_error=end.failure.kind, hint=end.failure.hint)
             self._without_model(work, end.failure.kind)
         elif end.draft is not None and end.draft.withheld:
             outcome.finish_evidence(work, "unverified", end.draft)

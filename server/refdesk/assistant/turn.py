@@ -154,6 +154,9 @@ class TurnLoop:
                     if reply.repair is not None:
                         self._repaired = True
                         break
+        except ModelFailure as failure:
+            self.usage.calls -= failure.kind == "budget"  # the call was not made
+            raise
         finally:
             self._add(reply.usage)
         return reply

@@ -62,6 +62,8 @@ def plain(value: Any) -> str:
         return "on" if value else "off"
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{model}={price.input:g}/{price.output:g}" for model, price in value.items())
     return f"{value:g}" if isinstance(value, float) else str(value) if not isinstance(value, Path) else value.as_posix()
 
 

@@ -47,4 +47,5 @@ async def form_of(request: AnyRequest) -> Form:
 
 def own_address(text: str) -> str:
     """Where to go next, if that is a page of the console."""
-    return text if OWN_ADDRESS.fullmatch(text) else FIRST_PAGE
+    path = text.partition("?")[0].lower().replace("%2e", ".")
+    return text if OWN_ADDRESS.fullmatch(text) and ".." not in path else FIRST_PAGE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ from litestar import Request, Response, get, post
 
 from refdesk.api.article_figures import article_figures
 from refdesk.api.console import start_sync
+from refdesk.api.pages import model_state
 from refdesk.api.services import Services, services_of
 from refdesk.api.staff import agents
 from refdesk.api.stats import DAYS, DayFigures, Figures, StatsResponse, figures, stats
@@ -36,8 +38,13 @@ class Card(msgspec.Struct, frozen=True):
 async def overview_page(request: Request[Any, Any, Any]) -> Response[Any]:
     services = services_of(request)
     given = {name: request.query_params.get(name) or None for name in ("from", "to")}
-    told: StatsResponse = await stats.fn(request, since=given["from"], until=given["to"])
-    articles = (await article_figures.fn(request, since=told.since, until=told.until)).articles
+    told: StatsResponse
+    told, figures_of_articles, first_gaps = await asyncio.gather(
+        stats.fn(request, since=given["from"], until=given["to"]),
+        article_figures.fn(request, since=given["from"], until=given["to"]),
+        top_gaps(request),
+    )
+    articles = figures_of_articles.articles
     within = {"from": told.since, "to": next_day(told.until)}
     days = every_day(told)
     return show(
@@ -54,8 +61,9 @@ async def overview_page(request: Request[Any, Any, Any]) -> Response[Any]:
         size=(WIDTH, HEIGHT),
         periods=periods(services),
         never_cited=[figure for figure in articles if "opened_never_cited" in figure.signals][:MOST_LISTED],
-        gaps=(await top_gaps(request)).gaps,
+        gaps=first_gaps.gaps,
         model=services.settings.model if services.settings.anthropic_api_key else None,
+        model_state=model_state(services),
         state=services.syncing.readiness(),
         **sync_values(services),
     )
@@ -97,7 +105,7 @@ def every_day(told: StatsResponse) -> list[DayFigures]:
         return told.days
     known = {day.day: day for day in told.days}
     wanted = [str(first + timedelta(days=number)) for number in range((last - first).days + 1)]
-    return [known.get(day) or DayFigures(day=day, **figures({})) for day in wanted]
+    return [known.get(day) or DayFigures(day=day, **figures({}, {})) for day in wanted]
 
 
 def next_day(day: str) -> str:

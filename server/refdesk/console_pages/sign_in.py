@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Any
 
 from litestar import Request, Response, get, post
@@ -10,12 +11,12 @@ from litestar.params import FromPath
 
 from refdesk.api.console_schemas import LoginRequest
 from refdesk.api.login import login, logout
-from refdesk.api.problems import problem_of, request_id_of
+from refdesk.api.problems import Problem, problem_of, request_id_of
 from refdesk.api.services import services_of
 from refdesk.api.staff import agents, member_of, own_pages
 from refdesk.console_pages.forms import form_of, own_address
 from refdesk.console_pages.problem_pages import SIGN_IN
-from refdesk.console_pages.rendering import LANGUAGE_COOKIE, STATIC, go_to, show, static_file
+from refdesk.console_pages.rendering import LANGUAGE_COOKIE, STATIC, AnyRequest, go_to, show, static_file
 from refdesk.console_pages.texts import LANGUAGES
 from refdesk.errors import RequestError
 
@@ -27,7 +28,30 @@ async def sign_in_page(request: Request[Any, Any, Any]) -> Response[Any]:
     wanted = own_address(request.query_params.get("next", ""))
     if await member_of(request, services_of(request)) is not None:
         return go_to(wanted)
-    return show(request, "sign_in.html", wanted=wanted, name="", problem=None)
+    return shown(request, wanted)
+
+
+def shown(request: AnyRequest, wanted: str, name: str = "", problem: Problem | None = None) -> Response[str]:
+    status = 200 if problem is None else problem.status
+    unsafe = is_unsafe(request)
+    return show(request, "sign_in.html", status=status, wanted=wanted, name=name, problem=problem, unsafe=unsafe)
+
+
+def is_unsafe(request: AnyRequest) -> bool:
+    """Whether the browser will drop the session's cookie, which is for https and for the machine itself only. A proxy
+    may have taken the https off: a browser sends `Sec-Fetch-Site` only where it was on."""
+    if request.url.scheme == "https" or services_of(request).settings.public_url.startswith("https:"):
+        return False
+    name = request.url.hostname or ""
+    own = name == "localhost" or name.endswith(".localhost") or is_loopback(name)
+    return not own and "sec-fetch-site" not in request.headers
+
+
+def is_loopback(name: str) -> bool:
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 @post("/console/sign-in", status_code=200, guards=[own_pages], include_in_schema=False)
@@ -39,7 +63,7 @@ async def sign_in(request: Request[Any, Any, Any]) -> Response[Any]:
         entered = await login.fn(request, LoginRequest(name=name, password=form.secret("password")))
     except RequestError as error:
         refused, headers = problem_of(error, request_id_of(request))
-        answer = show(request, "sign_in.html", status=refused.status, wanted=wanted, name=name[:64], problem=refused)
+        answer = shown(request, wanted, name[:64], refused)
         answer.headers.update(headers)
         return answer
     return with_cookies(go_to(wanted), entered)

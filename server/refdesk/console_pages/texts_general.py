@@ -25,6 +25,12 @@ GENERAL: dict[str, tuple[str, str, str]] = {
                     "Příliš mnoho pokusů. Zkuste to později."),
     "problem.503": ("Not available now.", "Сейчас недоступно.", "Teď nedostupné."),
     "problem.other": ("That did not work.", "Не получилось.", "Nepovedlo se."),
+    "unsafe": ("This page came over http. Browsers keep the session only over https, or on the machine itself under "
+               "localhost: signing in leads back to this page.",
+               "Страница открыта по http. Браузеры хранят сеанс только по https или на самой машине под именем "
+               "localhost: вход вернёт на эту страницу.",
+               "Stránka přišla přes http. Prohlížeče drží přihlášení jen přes https nebo na stroji samém pod jménem "
+               "localhost: přihlášení vede zpět na tuto stránku."),
     "login_failed": ("The name or the password is wrong.", "Неверное имя или пароль.", "Špatné jméno nebo heslo."),
     # conversations
     "conversations": ("Conversations", "Разговоры", "Konverzace"),
@@ -109,6 +115,10 @@ GENERAL: dict[str, tuple[str, str, str]] = {
     "opened_times": ("opened in {count} turns", "открыта в репликах: {count}", "otevřen v replikách: {count}"),
     "none": ("None.", "Нет.", "Žádné."),
     "state": ("Model, index and sync", "Модель, индекс и синхронизация", "Model, index a synchronizace"),
+    "model_left_alone": ("does not answer; it is tried again shortly", "не отвечает; скоро будет новая попытка",
+                         "neodpovídá; brzy se to zkusí znovu"),
+    "spent_today": ("Spent today, UTC", "Потрачено сегодня, UTC", "Utraceno dnes, UTC"),
+    "spent_of": ("{usd} of {cap}", "{usd} из {cap}", "{usd} z {cap}"),
     "index": ("Index", "Индекс", "Index"),
     "articles": ("Articles", "Статьи", "Články"),
     "dense": ("Search by meaning", "Поиск по смыслу", "Hledání podle významu"),

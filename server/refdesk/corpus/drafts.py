@@ -18,7 +18,7 @@ from refdesk.corpus.identity import Claim, id_from_path
 from refdesk.corpus.metadata import ARTICLE_ID, Metadata, read_metadata
 from refdesk.corpus.report import Notice, notice
 from refdesk.domain.articles import Article, HelpCentre
-from refdesk.errors import FileWithheld
+from refdesk.errors import FileGone, FileWithheld
 
 MAX_TITLE = 300
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -44,8 +44,11 @@ class Drafts:
         self.claims: list[Claim] = []
 
     def add(self, path: str) -> None:
+        """Raises FileGone, FileNotFoundError: it was there when the folder was listed."""
         try:
             front = read_front_matter(read_text(self._root, path))
+        except FileGone:
+            raise
         except FileWithheld as problem:
             self.withheld.append(notice(path, problem))
             return

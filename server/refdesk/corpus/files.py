@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from refdesk.errors import CorpusError, FileWithheld
+from refdesk.errors import CorpusError, FileGone, FileWithheld
 
 MARKDOWN_SUFFIXES = (".md", ".markdown")
 MAX_FILE_BYTES = 4 * 1024 * 1024
@@ -23,7 +23,8 @@ Problem = tuple[str, FileWithheld]
 def scan(root: Path) -> tuple[list[str], list[Problem]]:
     """Paths of the Markdown files, sorted, relative with `/`; and everything that cannot be one.
 
-    Hidden files and folders are skipped silently. Links to folders are not followed, so no loop can occur."""
+    Hidden files and folders are skipped silently. Links to folders are not followed, so no loop can occur. Raises
+    FileGone where a folder goes meanwhile."""
     paths: list[str] = []
     problems: list[Problem] = []
     folders = [""]
@@ -31,6 +32,8 @@ def scan(root: Path) -> tuple[list[str], list[Problem]]:
         folder = folders.pop()
         try:
             entries = _entries(root / folder)
+        except FileGone:
+            raise
         except FileWithheld as problem:
             problems.append((printable(folder) or ".", problem))
             continue
@@ -76,6 +79,8 @@ def read_bytes(path: str | Path, limit: int) -> bytes:
     """Opened without following a link and without waiting, so that a pipe put in place meanwhile cannot hang a sync."""
     try:
         descriptor = os.open(path, _READ_FLAGS)
+    except FileNotFoundError:
+        raise FileGone("the file is gone") from None
     except OSError as error:
         raise FileWithheld(f"the file cannot be read: {os.strerror(error.errno or 0)}") from None
     with open(descriptor, "rb") as file:
@@ -110,6 +115,8 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             raise FileWithheld("the folder's mode lets nobody read it")
         with os.scandir(folder) as entries:
             return [entry for entry in entries if not entry.name.startswith(".")]
+    except FileNotFoundError:
+        raise FileGone("the folder is gone") from None
     except OSError as error:
         raise FileWithheld(f"the folder cannot be read: {os.strerror(error.errno or 0)}") from None
 

@@ -13,12 +13,12 @@ import msgspec
 
 from refdesk.corpus.drafts import Draft, Drafts
 from refdesk.corpus.files import corpus_root, scan
-from refdesk.corpus.help_centre import read_help_centre
+from refdesk.corpus.help_centre import FILE_NAME, read_help_centre
 from refdesk.corpus.identity import contested
 from refdesk.corpus.passages import split_passages
 from refdesk.corpus.report import CorpusReading, Notice, compare, guard_deletion, notice
 from refdesk.domain.articles import Article, HelpCentre
-from refdesk.errors import CorpusError
+from refdesk.errors import CorpusError, FileGone, FolderUnsteady
 from refdesk.text.language import recognised
 
 Progress = Callable[[int, int, str], None]
@@ -26,6 +26,7 @@ Progress = Callable[[int, int, str], None]
 
 _STEP = 100
 """Articles between two reports of progress."""
+_TRIES = 3
 _SAMPLE = 1000
 """Characters of a body from which its language is recognised."""
 
@@ -35,10 +36,9 @@ def read_corpus(
 ) -> CorpusReading:
     """`previous`: the articles of the last reading, with passages; unchanged ones are returned as the same objects.
 
-    Raises CorpusError for a missing or empty folder and a wrong help-center.toml, and MassDeletion unless `force`."""
-    root = corpus_root(folder)
-    centre = read_help_centre(root)
-    collected = _collect(root, centre, progress or _silent)
+    Raises CorpusError for a missing or empty folder, one that changes all the time, and a wrong help-center.toml, and
+    MassDeletion unless `force`."""
+    centre, collected = _steady(folder, progress or _silent)
     clashes = contested(collected.claims)
     drafts = [draft for draft in collected.drafts if draft.article.path not in clashes]
     published = [draft.article for draft in drafts if draft.published]
@@ -62,6 +62,35 @@ def _silent(done: int, total: int, what: str) -> None:
 
 def _order(notice: Notice) -> tuple[str, int]:
     return notice.path, notice.line or 0
+
+
+def _steady(folder: Path, progress: Progress) -> tuple[HelpCentre, Drafts]:
+    """What was read, if it is a picture of one folder: files that go while they are read, or a folder that is unmounted
+    or put in another's place, would be taken for articles that somebody removed. Then it is read anew."""
+    for _ in range(_TRIES):
+        root = corpus_root(folder)
+        before = _state(root)
+        try:
+            centre = read_help_centre(root)
+            collected = _collect(root, centre, progress)
+        except (FileGone, FileNotFoundError):
+            continue
+        if _state(root) == before:
+            return centre, collected
+    raise FolderUnsteady(f"corpus folder {folder}: it changes while it is read; sync again once it is complete")
+
+
+def _state(root: Path) -> list[tuple[int, ...] | None]:
+    """Which folder it is, and which settings it has."""
+    found: list[tuple[int, ...] | None] = []
+    for path in (root, root / FILE_NAME):
+        try:
+            status = path.stat()
+        except OSError:
+            found.append(None)
+        else:
+            found.append((status.st_dev, status.st_ino, status.st_mtime_ns if path != root else 0))
+    return found
 
 
 def _collect(root: Path, centre: HelpCentre, progress: Progress) -> Drafts:

@@ -1,9 +1,13 @@
 """What tokens cost, in US dollars for a million of them, as the makers of the models listed it in October 2026.
 
-A price list ages: `refdesk eval --price` overrules it, and a model that is not in it costs nothing that could be told.
+A price list ages: REFDESK_PRICES and `refdesk eval --price` overrule it, and what a model costs that is in neither
+cannot be told.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import msgspec
 
@@ -35,7 +39,10 @@ PRICES = {
 }
 
 
-def price_of(model: str) -> Price | None:
-    """Also of a dated name (`claude-haiku-4-5-20251001`)."""
-    names = [name for name in PRICES if model == name or model.startswith(f"{name}-2")]
-    return PRICES[names[0]] if names else None
+def price_of(model: str, own: Mapping[str, Price] = MappingProxyType({})) -> Price | None:
+    """Also of a dated name (`claude-haiku-4-5-20251001`). `own`: the operator's prices, which go before the list's."""
+    for prices in (own, PRICES):
+        names = [name for name in prices if model == name or model.startswith(f"{name}-2")]
+        if names:
+            return prices[names[0]]
+    return None

@@ -98,7 +98,8 @@ class GenerationStore:
     ) -> CorpusSnapshot:
         """Makes these articles the current version: nothing where nothing changed, a patch for a small change, else a
         new index. Blocks for 1 ms per new article; waits while another process publishes."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # articles for staff are in it
+        self._folder.mkdir(exist_ok=True)
         with self._locked():
             before = self._load_current()
             if before is not None and before.centre == centre and list(before.catalogue.all) == list(articles):

@@ -43,7 +43,7 @@ function show(box, turn) {
   }
   const shown = turn.sources.filter((source) => source.show !== false);
   if (shown.length) {
-    const row = el("p", "sources", "Sources: ");
+    const row = el("p", "sources", `${form.dataset.sources} `);
     for (const source of shown) row.append(source.url ? link(source.url, source.title) : source.title, " ");
     box.append(row);
   }
@@ -65,7 +65,7 @@ async function ask(question) {
     conversation = turn.conversation_id;
     show(box, turn);
   } catch (error) {
-    box.querySelector(".answer").textContent = `That did not work: ${error.message}`;
+    box.querySelector(".answer").textContent = `${form.dataset.failed} ${error.message}`;
   }
 }
 
