@@ -67,7 +67,7 @@ class AnthropicModel:
             open_telemetry=False,
             http_client=self._http,
         )
-        self._url = str(client.base_url).rstrip("/") + "/v1/messages"
+        self._url = httpx2.URL(str(client.base_url).rstrip("/") + "/v1/messages")
         headers = {name: value for name, value in client.default_headers.items() if isinstance(value, str)}
         self._headers = httpx2.Headers(headers)
 

@@ -5,12 +5,15 @@ The record is made where a tool result is built (provenance.md); everything abou
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 from typing import Any, Literal
 
 import msgspec
 
 from refdesk.domain.articles import Article, Span
+
+_SIGN = re.compile(r"\S")
 
 
 class Form(IntEnum):
@@ -106,24 +109,24 @@ class Trail(msgspec.Struct):
 
     def _has_text(self, given: ToolReturn) -> bool:
         article = self.articles.get(given.article_id)
-        return article is not None and any(article.body[start:end].strip() for start, end in given.spans)
+        return article is not None and any(_SIGN.search(article.body, start, end) for start, end in given.spans)
 
     def _covers_body(self, article_id: str) -> bool:
         body = self.articles[article_id].body
         given = [s for _, g in self.returns() if g.article_id == article_id and g.form is Form.PART for s in g.spans]
         at = 0
         for start, end in merge_spans(given, body):
-            if body[at:start].strip():
+            if _SIGN.search(body, at, start):
                 return False
             at = max(at, end)
-        return not body[at:].strip()
+        return not _SIGN.search(body, at)
 
 
 def merge_spans(spans: list[Span], body: str) -> list[Span]:
     """Sorted, overlapping ones joined, and neighbours between which only white space lies."""
     merged: list[Span] = []
     for start, end in sorted(spans):
-        if merged and (start <= merged[-1][1] or not body[merged[-1][1] : start].strip()):
+        if merged and (start <= merged[-1][1] or not _SIGN.search(body, merged[-1][1], start)):
             merged[-1] = (merged[-1][0], max(merged[-1][1], end))
         else:
             merged.append((start, end))
