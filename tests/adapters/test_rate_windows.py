@@ -140,6 +140,7 @@ async def test_windows_that_are_over_leave_the_database(database: Database, monk
 async def test_a_database_that_does_not_answer_loses_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On SQLite the limits hold without it, and are written once it answers."""
     monkeypatch.setattr(rate_windows, "BEHIND_S", 0.01)
+    monkeypatch.setattr(rate_windows, "AGAIN_S", 0.01)
     database = await open_database(folder)
     windows, write, tries = windows_of(database, Clock(), shared=False), database.write, []
 

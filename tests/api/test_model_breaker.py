@@ -167,6 +167,25 @@ def test_replies_that_are_no_answer_do_not_open_it(closed: httpx2.Client, model:
     assert ask(closed)["status"] == "answered"
 
 
+def test_what_an_operator_must_change_is_told_once(
+    server: RefdeskServer, closed: httpx2.Client, model: ScriptedModel
+) -> None:
+    def told() -> list[str]:
+        return [line["hint"] for line in server.log_records("model cannot be used")]
+
+    before, failed = len(told()), len(list(server.log_records("model failed")))
+    for status in (401, 401, 401, 403, 403):
+        model.script(failing(status, "authentication_error"))
+        assert ask(closed)["model_error"] == "not_configured"
+    assert ["401" in hint for hint in told()[before:]] == [True, False]
+    model.script(refund_answer())
+    assert ask(closed)["status"] == "answered"
+    model.script(failing(403, "permission_error"))
+    assert ask(closed)["status"] == "evidence"
+    assert len(told()) == before + 3
+    assert len(list(server.log_records("model failed"))) == failed
+
+
 def test_a_greeting_is_answered_while_it_is_open(closed: httpx2.Client, model: ScriptedModel) -> None:
     open_it(closed, model)
     greeting = closed.post("/v1/ask", json={"question": "Hello!"}).json()

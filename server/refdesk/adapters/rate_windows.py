@@ -25,6 +25,8 @@ log = structlog.get_logger()
 
 BEHIND_S = 0.25
 """What was used within this time before a crash may be forgotten."""
+AGAIN_S = 5.0
+"""Where that failed: turns that wait for the same database come first."""
 SWEEP_S = 60.0
 
 DROP = delete(rate_windows).where(rate_windows.c.key == bindparam("gone"))
@@ -92,18 +94,21 @@ class LocalWindows:
             self._writing = asyncio.create_task(self._write_behind())
 
     async def _write_behind(self) -> None:
+        pause = BEHIND_S
         while self._windows.changed:
-            await asyncio.sleep(BEHIND_S)
-            await self._write()
+            await asyncio.sleep(pause)
+            pause = BEHIND_S if await self._write() else AGAIN_S
 
-    async def _write(self) -> None:
-        """A database that does not answer now is told later."""
+    async def _write(self) -> bool:
+        """Whether the database has them; one that does not answer now is told later."""
         keys, now, wall = set(self._windows.changed), self._clock.monotonic(), self._clock.now()
         self._windows.changed -= keys
         try:
             await self._database.write(partial(remember, kept=self._windows.kept(keys, now, wall), now=wall))
         except StorageUnavailable:
             self._windows.changed |= keys
+            return False
+        return True
 
 
 def remembered(connection: Connection) -> list[Kept]:

@@ -264,8 +264,7 @@ class TurnSession:
         try:
             with self._guard.turn(model, self._payer) as guarded:
                 end = await self._ask_model(work, guarded, deadline)
-                if work.record.usage.calls:  # else nothing was left to be spent, which says nothing of the service
-                    guarded.end(end.failure)
+                guarded.end(end.failure, asked=work.record.usage.calls > 0)
         except ModelFailure as failure:  # it is not to be asked now
             end = LoopEnd(failure=failure)
         self._conclude(work, end)
@@ -288,8 +287,6 @@ class TurnSession:
     def _conclude(self, work: TurnWork, end: LoopEnd) -> None:
         work.turn.truncated = end.truncated
         if end.failure is not None:
-            if end.failure.hint:  # else the breaker has told it
-                log.warning("model failed", model_error=end.failure.kind, hint=end.failure.hint)
             self._without_model(work, end.failure.kind)
         elif end.draft is not None and end.draft.withheld:
             outcome.finish_evidence(work, "unverified", end.draft)

@@ -8,6 +8,7 @@ from contextlib import aclosing, contextmanager
 from typing import Any
 
 import msgspec
+import structlog
 
 from refdesk.assistant.breaker import Breaker
 from refdesk.assistant.slots import Slots
@@ -15,12 +16,16 @@ from refdesk.assistant.spending import Account, Spending
 from refdesk.errors import ModelFailure, RequestError
 from refdesk.ports import ChatModel, ModelEvent, ModelRequest
 
+log = structlog.get_logger()
+
 
 class ModelGuard:
     def __init__(
         self, *, slots: Slots | None = None, breaker: Breaker | None = None, spending: Spending | None = None
     ) -> None:
         self.slots, self.breaker, self.spending = slots or Slots(0, 0.0), breaker, spending
+        self._told: tuple[str, int | None] | None = None
+        """What the operator was told last that lasts until somebody changes something."""
 
     async def enter(self) -> Callable[[], None]:
         """See Slots.take; before a turn is stored, so that whoever is sent away has begun nothing."""
@@ -35,18 +40,31 @@ class ModelGuard:
         try:
             yield turn
         finally:
-            if self.breaker is not None and turn.ended:
+            self._tell(turn)
+            if self.breaker is not None and turn.asked:
                 self.breaker.end(turn.failure, probe=probe)
             elif self.breaker is not None:
                 self.breaker.abandon(probe=probe)
 
+    def _tell(self, turn: GuardedTurn) -> None:
+        """The operator, of a failure; of one that does not pass by itself once, not with every question."""
+        failure = turn.failure
+        if failure is None:
+            self._told = None if turn.asked else self._told
+        elif not failure.permanent:
+            log.warning("model failed", model_error=failure.kind, hint=failure.hint)
+        elif (cause := (failure.kind, failure.status)) != self._told:
+            self._told = cause
+            log.error("model cannot be used", model_error=failure.kind, hint=failure.hint)
+
 
 class GuardedTurn:
-    """ChatModel for one turn, which says how it ended."""
+    """ChatModel for one turn, which says how it ended, and with what failure."""
 
     def __init__(self, model: ChatModel, account: Account | None, *, probe: bool) -> None:
         self._model, self._account, self._probe = model, account, probe
-        self.ended = False
+        self.asked = False
+        """That the model was asked, and how that ended is known."""
         self.failure: ModelFailure | None = None
 
     def stream(self, request: ModelRequest, *, deadline: float) -> AsyncIterator[ModelEvent]:
@@ -57,8 +75,9 @@ class GuardedTurn:
             return self._model.stream(request, deadline=deadline)
         return self._account.metered(self._model, request, deadline=deadline)
 
-    def end(self, failure: ModelFailure | None) -> None:
-        self.ended, self.failure = True, failure
+    def end(self, failure: ModelFailure | None, *, asked: bool = True) -> None:
+        """`asked` False: nothing was left to be spent, which says nothing of the service."""
+        self.asked, self.failure = asked, failure
 
     async def close(self) -> None:
         """The model is not the turn's."""

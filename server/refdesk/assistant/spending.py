@@ -129,7 +129,8 @@ class Account:
 
 
 def over_budget(setting: str, amount: int) -> ModelFailure:
-    return ModelFailure("budget", f"a call may cost ${amount / NANO:.4f}, for which {setting} leaves no room")
+    hint = f"A call may cost ${amount / NANO:.4f}, for which {setting} leaves no room."
+    return ModelFailure("budget", hint, permanent=True)
 
 
 class Meter:
