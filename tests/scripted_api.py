@@ -35,6 +35,8 @@ class Answer(msgspec.Struct, frozen=True):
     ending: Ending = "end"
     hold_head: bool = False
     """Not even a status line is sent."""
+    pace: float = 0.0
+    """Seconds before each chunk, for a reply that trickles."""
 
 
 UNSCRIPTED = Answer((b"{}",), 400, {"content-type": "application/json"})
@@ -101,6 +103,7 @@ class ScriptedApi:
                 if isinstance(chunk, threading.Event):
                     await asyncio.to_thread(chunk.wait, PATIENCE)
                     continue
+                await asyncio.sleep(answer.pace)
                 writer.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
                 await writer.drain()
         if answer.ending == "end":

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from refdesk.adapters.anthropic_model import AnthropicModel
+from refdesk.adapters.anthropic_model import AnthropicModel, transport_of, unread
 from refdesk.errors import ModelFailure
 from refdesk.ports import ModelEvent, ModelReply, ModelRequest, TextDelta
 from scripted_api import Answer, ScriptedApi, closing, error_event, opening, scripted_api, text, tool
@@ -328,6 +328,30 @@ async def test_an_answer_that_is_no_event_stream(kind: str) -> None:
     headers = {"content-type": kind} if kind else {}
     failure, api, _ = await failing(Answer((b"<html>hello</html>",), 200, headers))
     assert (failure.kind, len(api.bodies)) == ("invalid_response", 1)
+
+
+# --- the pace of reading -----------------------------------------------------------------------
+
+
+async def test_a_long_reply_that_trickles_is_read_in_batches() -> None:
+    pieces = [f"word {number} " for number in range(100)]
+    chunks = [event + b"\n\n" for event in text(0, *pieces).split(b"\n\n") if event]
+    answer = Answer((opening(), *chunks, closing()), pace=0.01)
+    async with scripted_api(answer) as api, model_of(api.url) as model:
+        shown = [event.text for event in await ask(model) if isinstance(event, TextDelta)]
+    assert "".join(shown) == "".join(pieces)
+    assert len(shown) < 60
+
+
+async def test_the_connection_of_a_response_is_where_it_is_looked_for() -> None:
+    """Else nothing breaks, but every token wakes the server."""
+    async with scripted_api(GOOD) as api, model_of(api.url) as model:
+        response = await model._send(b"{}")
+        with unread(response):
+            transport = transport_of(response)
+            assert transport is not None and not transport.is_reading()
+        assert transport.is_reading()
+        await response.aclose()
 
 
 # --- time ------------------------------------------------------------------------------------

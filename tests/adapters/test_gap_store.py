@@ -170,16 +170,6 @@ def test_a_look_reads_only_the_turns_that_wait() -> None:
     assert "ix_turns_to_look_at" in plan
 
 
-def test_a_look_reads_only_the_turns_that_wait() -> None:
-    engine = create_engine("sqlite://")
-    metadata.create_all(engine)
-    query = sql_gap_intake.WAITING.compile(engine, compile_kwargs={"literal_binds": True})
-    with engine.connect() as connection:
-        plan = str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}").all())
-    engine.dispose()
-    assert "ix_turns_to_look_at" in plan
-
-
 async def test_what_cannot_be_a_gap_is_never_looked_at(
     gaps: GapStore, store: SqlStore, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -223,12 +223,18 @@ class Exchange:
             raise self._decoder.failure
 
 
+def transport_of(response: httpx2.Response) -> asyncio.ReadTransport | None:
+    """The connection behind a response. The SDK does not tell, so it is looked for at its place, and may be missed."""
+    raw: Any = getattr(getattr(response.stream, "_stream", None), "_aiohttp_response", None)
+    connection = getattr(raw, "connection", None)
+    return getattr(connection, "transport", None)
+
+
 @contextlib.contextmanager
 def unread(response: httpx2.Response) -> Iterator[None]:
-    """What arrives meanwhile stays with the system, which wakes nobody for it. The SDK has no way to say so: where its
-    transport is not found at its place, everything is read as it comes."""
-    raw = getattr(getattr(response.stream, "_stream", None), "_aiohttp_response", None)
-    transport = raw.connection.transport if raw is not None and raw.connection is not None else None
+    """What arrives meanwhile stays with the system, which wakes nobody for it; read as it comes where the connection
+    is not known."""
+    transport = transport_of(response)
     if transport is None or transport.is_closing():
         yield
         return
