@@ -349,7 +349,8 @@ async def test_the_connection_of_a_response_is_where_it_is_looked_for() -> None:
         response = await model._send(b"{}")
         with unread(response):
             transport = transport_of(response)
-            assert transport is not None and not transport.is_reading()
+            assert transport is not None
+            assert not transport.is_reading()
         assert transport.is_reading()
         await response.aclose()
 
