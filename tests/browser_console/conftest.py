@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from browser_fixtures import PATIENCE, axe, base_url, browser_type_launch_args, without_findings
 from people import new_account
 from playwright.sync_api import Page
 from refdesk_server import RefdeskServer
-from seeded import hostile_article
+from seeded import hostile, hostile_article
 from signing_in import Canary, sign_in
 
+from full_log import fill, known_articles
 from scripted_api import ScriptedModel, scripted_model
 
 __all__ = ["axe", "base_url", "browser_type_launch_args"]
@@ -32,8 +35,13 @@ def model() -> Iterator[ScriptedModel]:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory, model: ScriptedModel, canary: Canary) -> Iterator[RefdeskServer]:
+    """With a log of 10,000 conversations, hostile ones among them."""
     started = RefdeskServer(tmp_path_factory.mktemp("console"), model.url)
     (started.corpus / "hostile.md").write_text(hostile_article(canary.url), "utf-8")
+    started.data.mkdir()
+    filling = fill(started.data, known_articles(started.corpus), per_conversation=2, hostile=hostile(canary.url))
+    with ThreadPoolExecutor() as beside:  # in this thread Playwright may have its event loop
+        beside.submit(asyncio.run, filling).result()
     started.start()
     yield started
     assert started.stop() == 0

@@ -35,6 +35,14 @@ PAGES = (
     "/console/conversations/{talk}?turn={turn}&article=refunds",
     "/console/turns/{turn}/receipt",
     "/console/turns/{refused}/receipt",
+    "/console/conversations/c_0",
+    "/console/conversations/c_0?turn=t_0&article={old}",
+    "/console/gaps?gap=g_3",
+    "/console/articles/refunds",
+    "/",
+    "/articles",
+    "/articles/hostile",
+    "/articles/none",
 )
 
 
@@ -46,6 +54,7 @@ def turns(server: RefdeskServer, model: ScriptedModel, canary: Canary) -> list[d
         made[0]["gap"] = first_gap(admin)
         talk = admin.get(f"/v1/console/conversations/{made[0]['conversation_id']}").json()
         made[0]["visitor_id"] = talk["visitor_id"]
+        made[0]["found_long_ago"] = admin.get("/v1/console/turns/t_0").json()["documents"][0]["id"]
     return made
 
 
@@ -53,7 +62,7 @@ def address(server: RefdeskServer, path: str, turns: list[dict[str, Any]]) -> st
     gap = turns[0]["gap"]
     ids = {"talk": turns[0]["conversation_id"], "turn": turns[0]["id"], "refused": turns[2]["id"],
            "visitor": turns[0]["visitor_id"]}  # fmt: skip
-    return server.url + path.format(gap=gap["id"], cause=gap["cause"], **ids)
+    return server.url + path.format(gap=gap["id"], cause=gap["cause"], old=turns[0]["found_long_ago"], **ids)
 
 
 def test_the_sign_in_page_is_accessible(page: Page, server: RefdeskServer, check: Callable[[], None]) -> None:
