@@ -332,7 +332,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("REFDESK_MODEL_CALLS", "model_calls", "100", parse_count, "questions at once that may ask the model"),
     Setting(
-        "REFDESK_MODEL_WAIT_SECONDS", "model_wait_seconds", "0.15", parse_wait, "longest wait for one of them, then 503"
+        "REFDESK_MODEL_WAIT_SECONDS", "model_wait_seconds", "0.1", parse_wait, "longest wait for one of them, then 503"
     ),
     Setting(
         "REFDESK_BREAKER_TURNS", "breaker_turns", "5", parse_count, "failures in a row that open the circuit breaker"
