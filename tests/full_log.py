@@ -8,10 +8,11 @@ and verdicts go with them.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -34,6 +35,7 @@ from refdesk.domain.conversation import (
     Usage,
 )
 from refdesk.domain.gap_queue import GapBody, Near
+from refdesk.text.language import recognised
 from refdesk.text.quotes import first_paragraph
 
 SYLLABLES = "ka lo mi ren tas vu del or fin ba se qui na tem por".split()
@@ -82,8 +84,8 @@ class Made(NamedTuple):
 
 
 class Maker:
-    def __init__(self, articles: list[Known], hostile: str) -> None:
-        self.random = random.Random(7)
+    def __init__(self, articles: list[Known], hostile: str, questions: Mapping[str, Sequence[str]]) -> None:
+        self.random, self.questions = random.Random(7), questions
         self.articles, self.hostile = articles, hostile
         self.vocabulary = ["".join(self.random.choices(SYLLABLES, k=self.random.randint(2, 4))) for _ in range(8000)]
 
@@ -93,10 +95,12 @@ class Maker:
 
     def made(self, number: int) -> Made:
         status = self.random.choice(["answered"] * 76 + ["insufficient"] * 18 + ["evidence"] * 5 + ["failed"])
-        question = self.sentence(6) + (f" {self.hostile}" if number % 8 == 0 else "")
+        asked = self.questions.get(status) or ()
+        question = asked[number % len(asked)] if asked else self.sentence(6)
+        question += f" {self.hostile}" if self.hostile and number % 8 == 0 else ""
         found = self.random.sample(self.articles, min(4, len(self.articles)))
         turn = Turn(id=ID, conversation_id=TALK, created_at=AT, question=question, status=status)
-        turn.language = self.random.choice(LANGUAGES)
+        turn.language = recognised(question) or "en" if asked else self.random.choice(LANGUAGES)
         trail = self.trail(found, status, question)
         if status == "answered":
             turn.grounded = True
@@ -175,13 +179,14 @@ async def fill(
     conversations: int = 10_000,
     per_conversation: int = PER_CONVERSATION,
     hostile: str = "",
+    questions: Mapping[str, Sequence[str]] = MappingProxyType({}),
     until: datetime | None = None,
 ) -> None:
     """Over the 28 days before `until` (default: now), with ids `v_0`, `c_0`, `t_0`, `g_0` …; `t_0` has an answer.
-    No server has the folder."""
+    No server has the folder. `questions` by status, for people to look at; without, made-up words."""
     database = await open_database(folder, url)
     end = until or datetime.now(UTC)
-    log = Log(Maker(articles, hostile), conversations, per_conversation, end - timedelta(days=28), end)
+    log = Log(Maker(articles, hostile, questions), conversations, per_conversation, end - timedelta(days=28), end)
     for job in log.jobs():
         await database.write(job)
     await database.close()
@@ -193,8 +198,9 @@ class Log:
         self.begin, self.step = begin, (end - begin) / (conversations * per_conversation)
         self.made = [maker.made(number) for number in range(KINDS)]
         self.made[0] = next(made for made in self.made if made.columns["status"] == "answered")
-        refused = (made for made in self.made if made.columns["status"] == "insufficient")
-        self.gaps = {id(made): f"g_{number}" for number, made in enumerate(refused)}
+        refused = [made for made in self.made if made.columns["status"] == "insufficient"]
+        names = {question: f"g_{n}" for n, question in enumerate(dict.fromkeys(made.question for made in refused))}
+        self.gaps = {id(made): names[made.question] for made in refused}
 
     def moment(self, number: int) -> str:
         at = self.begin + self.step * number
@@ -215,7 +221,10 @@ class Log:
     def write_people(self, connection: Connection) -> None:
         put(connection, sql_tables.visitors, ({"id": f"v_{n}", "created_at": self.moment(0)} for n in range(VISITORS)))
         put(connection, sql_tables.conversations, map(self.conversation, range(self.conversations)))
-        gaps = ({"id": name, "created_at": self.moment(0), "cause": "weak_evidence"} for name in self.gaps.values())
+        gaps = (
+            {"id": name, "created_at": self.moment(0), "cause": "weak_evidence"}
+            for name in dict.fromkeys(self.gaps.values())
+        )
         put(connection, sql_tables.gaps, gaps)
         put(connection, sql_tables.article_days, self.article_days())
 
@@ -248,7 +257,7 @@ class Log:
     def asked(self, number: int, made: Made) -> dict[str, Any]:
         gap = self.gaps[id(made)]
         near = Near(made.near.id, made.near.title, "Found by search, not cited: retrieved is not used.")
-        body = GapBody(missing=(made.question,), near=(near,), roles=("public",))
+        body = GapBody(missing=(f"Which article says it: {made.question}",), near=(near,), roles=("public",))
         return {
             "seq": number + 1, "gap_id": gap, "wording": f"{gap}-wording", "asked_at": self.moment(number),
             "language": made.columns["language"], "cause": "weak_evidence", "question": made.question,

@@ -109,7 +109,14 @@ def test_without_a_model_no_price_is_missing(lively: tuple[RefdeskServer, httpx2
     _, admin = lively
     unused = admin.get("/console?from=2001-01-01&to=2001-01-31").text
     assert f"<b>–</b>{TEXTS['cost'][0]}</li>" in unused
-    assert TEXTS["cost_unknown"][0] not in unused
+    assert TEXTS["cost_without"][0].partition("{")[0] + "fake" not in unused
+
+
+def test_a_model_without_a_list_price_is_named_beside_the_cost(lively: tuple[RefdeskServer, httpx2.Client]) -> None:
+    _, admin = lively
+    (used,) = admin.get("/v1/console/stats").json()["total"]["models"]
+    assert used["cost_usd"] is None
+    assert TEXTS["cost_without"][0].format(models=used["model"]) in admin.get("/console").text
 
 
 def test_an_article_that_is_opened_often_and_never_cited_is_named(
@@ -118,7 +125,7 @@ def test_an_article_that_is_opened_often_and_never_cited_is_named(
     _, admin = lively
     figures = admin.get("/v1/console/articles").json()["articles"]
     page = admin.get("/console").text
-    section = page[page.index(TEXTS["never_cited"][0]) : page.index('id="per-day"')]
+    section = page[page.index(TEXTS["never_cited"][0]) : page.index('id="days"')]
     named = {figure["title"] for figure in figures if "opened_never_cited" in figure["signals"]}
     assert named == set(re.findall(r"<bdi>([^<]+)</bdi>", section))
 

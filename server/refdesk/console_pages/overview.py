@@ -55,6 +55,7 @@ async def overview_page(request: Request[Any, Any, Any]) -> Response[Any]:
         within=within,
         cards=cards(told.total, within),
         cost=cost_of(told.total),
+        unpriced=[model.model for model in told.total.models if model.cost_usd is None],
         days=[(day, query_of({"from": day.day, "to": next_day(day.day)}), cost_of(day)) for day in reversed(days)],
         segments=stacked([parts(day) for day in days]),
         most=max((day.turns for day in days), default=0),
@@ -92,10 +93,9 @@ def parts(day: Figures) -> dict[str, int]:
 
 
 def cost_of(figures: Figures) -> float | None:
-    """US dollars; None: a model that was used has no list price, or none was used."""
-    costs = [model.cost_usd for model in figures.models]
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if known and len(known) == len(costs) else None
+    """US dollars, without the models that have no list price; None: no other was used."""
+    known = [model.cost_usd for model in figures.models if model.cost_usd is not None]
+    return sum(known) if known else None
 
 
 def every_day(told: StatsResponse) -> list[DayFigures]:

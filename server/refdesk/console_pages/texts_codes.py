@@ -44,6 +44,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     "signal_of.unknown": ("share of words no article has", "доля слов, которых нет в статьях",
                           "podíl slov, která žádný článek nemá"),
     "signal_of.strange": ("most words are unknown", "большинство слов неизвестно", "většina slov je neznámá"),
+    "signal_of.z": ("how far the best stands out by words", "насколько лучшая выделяется по словам",
+                    "o kolik nejlepší vyniká podle slov"),
     "signal_of.rank_words": ("place by words", "место по словам", "pořadí podle slov"),
     "signal_of.rank_meaning": ("place by meaning", "место по смыслу", "pořadí podle významu"),
     "signal_of.evidence_score": ("evidence score", "оценка свидетельств", "skóre důkazů"),
