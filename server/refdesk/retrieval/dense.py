@@ -165,6 +165,8 @@ class DensePassages:
         self._vectors, self._embedders, self._baselines = vectors, embedders, baselines
         parts = {part_of(article) for article in snapshot.catalogue.all if article.passages}
         self._means = {(part, name): self._mean(part, name) for part in parts for name in encoders_of(part.language)}
+        self._means_of: dict[tuple[str, tuple[Part, ...]], tuple[float, _Means]] = {}
+        """Over several parts: few combinations are visible to anybody."""
         self._axes = np.array(baselines.axes if baselines else (), np.float32)
         self._titles = _titles(snapshot) if baselines is None else {}
 
@@ -274,11 +276,17 @@ class DensePassages:
 
     def _visible_means(self, asked: _Asked) -> tuple[float, _Means]:
         """The share of them to take off; means over the parts by their size, as far as the samples tell it."""
-        means = [self._means[part, asked.encoder] for part in asked.parts]
-        sizes = [mean.size for mean in means]
-        texts = np.average([mean.texts for mean in means], axis=0, weights=sizes).astype(np.float32)
-        titles = np.average([mean.titles for mean in means], axis=0, weights=sizes).astype(np.float32)
-        return CENTRING * sum(sizes) / (sum(sizes) + FEW_TITLES), _Means(texts, titles, sum(sizes))
+        key = asked.encoder, tuple(asked.parts)
+        if key not in self._means_of:
+            self._means_of[key] = _joined([self._means[part, asked.encoder] for part in asked.parts])
+        return self._means_of[key]
+
+
+def _joined(means: Sequence[_Means]) -> tuple[float, _Means]:
+    sizes = [mean.size for mean in means]
+    texts = np.average([mean.texts for mean in means], axis=0, weights=sizes).astype(np.float32)
+    titles = np.average([mean.titles for mean in means], axis=0, weights=sizes).astype(np.float32)
+    return CENTRING * sum(sizes) / (sum(sizes) + FEW_TITLES), _Means(texts, titles, sum(sizes))
 
 
 def _titles(snapshot: CorpusSnapshot) -> dict[Part, list[_Title]]:
