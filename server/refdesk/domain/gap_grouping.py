@@ -4,7 +4,7 @@ A wrong merge hides a gap and a missed one only splits it, so every step errs on
 which questions came does not matter.
 
 1. Nearly the same words, or nearly the same vector: one wording.
-2. Across languages: wordings that are each other's nearest against their surroundings.
+2. Across languages: wordings that are each other's nearest, as surely as the pile itself asks for.
 3. In one language: wordings that are near, or keep the same company, with enough of it; and if both have a counterpart
    in another language, only where those could be exchanged: two questions whose translations stay apart are two.
 
@@ -18,14 +18,15 @@ from itertools import combinations
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from refdesk.domain.gap_counterparts import Facing, Side
 from refdesk.domain.gap_nearness import (
     Matrix,
     against_surroundings,
     centred,
     company,
     likely_pairs,
-    spread,
     support,
     unit,
     usual,
@@ -42,9 +43,10 @@ SAME_PART = 0.9
 STRAY, TIMES = 0.6, 3
 """… and where one has so many times the other's visitors, whose wordings are misspelt ones then."""
 ROUNDS = 4
-ACROSS, ACROSS_COSINE = 0.2, 0.25
-"""What a pair of counterparts must reach: against its surroundings, and by itself."""
-SAME_COMPANY, ENOUGH = 0.71, 1.55
+SAME_COMPANY, ENOUGH = 0.71, 1.8
+OWN_WORDS, USUAL_WORDS, MOST_WORDS = 0.6, 0.2, 0.5
+"""Weight of the share of content words that two have in common, against the usual one and up to one that is enough."""
+OTHER_NUMBERS, OTHER_KIND = 0.3, 0.05
 EXCHANGEABLE, ONE_SIDED = 0.05, 0.1
 """Cosine by which counterparts may be nearer to their own questions than to the other's; and a counterpart to its own
 question than to one that has none."""
@@ -108,9 +110,10 @@ def grouped(
             piles.join_if_free(rows[0], row)
     if encoded is not None:
         Units(wordings, encoded, units, piles, asked).join()
-        for _ in range(ROUNDS):
-            if not Units(wordings, encoded, parts(wordings, piles), piles, asked).join_again():
-                break
+        for popular in (True, False):
+            for _ in range(ROUNDS):
+                if not Units(wordings, encoded, parts(wordings, piles), piles, asked, popular=popular).join_again():
+                    break
     return piles.numbers()
 
 
@@ -149,7 +152,10 @@ class Units:
         units: list[list[int]],
         piles: Piles,
         visitors: Sequence[int],
+        *,
+        popular: bool = True,
     ) -> None:
+        self._popular = popular
         self._wordings = [wordings[rows[0]] for rows in units]
         self._encoded = encoded.middles(units)
         self._first = [rows[0] for rows in units]
@@ -180,36 +186,70 @@ class Units:
         for rows in self._by_pile().values():
             for one, other in combinations(rows, 2):
                 self._add_counterparts(one, other)
+        joined = self._join_agreeing(self._pairs())
+        if len(self._rows) > 2:
+            for language in sorted(self._rows):
+                joined |= self._join_agreeing(self._against_piles(language))
+        return joined
+
+    def _join_agreeing(self, pairs: list[tuple[float, int, int]]) -> bool:
         joined = False
-        for _, row, counterpart in self._pairs():
+        for _, row, counterpart in pairs:
             if self._agree(row, counterpart):
                 joined |= self._piles.join_if_free(self._first[row], self._first[counterpart])
         return joined
 
     def _pairs(self) -> list[tuple[float, int, int]]:
-        """Units of two languages that are each other's nearest against their surroundings, the nearest first."""
+        """Units of two languages that are each other's counterparts, the surest first."""
         found: list[tuple[float, int, int]] = []
         for one, other in combinations(sorted(self._rows), 2):
             found += self._across(one, other)
         return sorted(found, reverse=True)
 
     def _across(self, one: str, other: str) -> list[tuple[float, int, int]]:
-        (own, own_beside), (foreign, foreign_beside) = self._centred[one], self._centred[other]
-        near = np.asarray(own @ foreign.T, np.float32)
-        scaled = against_surroundings(
-            near,
-            usual(near[:, spread(foreign)], np.asarray(own @ foreign_beside.T, np.float32)),
-            usual(near.T[:, spread(own)], np.asarray(foreign @ own_beside.T, np.float32)),
-        )
         ours, theirs = self._rows[one], self._rows[other]
-        piles = [np.array([self._piles.number(self._first[row]) for row in rows]) for rows in (ours, theirs)]
-        scaled[piles[0][:, None] == piles[1][None, :]] = -np.inf
-        best, back = scaled.argmax(axis=1), scaled.argmax(axis=0)
-        return [
-            (float(scaled[at, to]), ours[at], theirs[to])
-            for at, to in enumerate(best.tolist())
-            if back[to] == at and scaled[at, to] >= ACROSS and near[at, to] >= ACROSS_COSINE
-        ]
+        barred = self._barred(ours, theirs) | self._barred(theirs, ours).T
+        found = Facing(self._side(one), self._side(other), popular=self._popular).counterparts(barred)
+        return [(sure, ours[at], theirs[to]) for sure, at, to in found]
+
+    def _barred(self, ours: Sequence[int], theirs: Sequence[int]) -> NDArray[np.bool_]:
+        """(ours, theirs): where the pile of one of ours has in the other language already that very one or another one,
+        which is neither like it nor so rare that it may be a misspelt one."""
+        language = self._wordings[theirs[0]].language
+        vectors, visitors = self._centred[language][0], np.array([self._visitors[row] for row in theirs])
+        barred = np.zeros((len(ours), len(theirs)), np.bool_)
+        piles = self._by_pile()
+        for at, row in enumerate(ours):
+            for same in piles[self._piles.number(self._first[row])]:
+                if self._wordings[same].language == language:
+                    barred[at] |= (vectors @ self._vector(same) < SAME_PART) & (self._visitors[same] * TIMES > visitors)
+                    barred[at, self._place[same]] = True
+        return barred
+
+    def _against_piles(self, language: str) -> list[tuple[float, int, int]]:
+        """A language's units and what piles have in all the others: several translations of a question tell better
+        than one what it asks. For a pile stands its unit that most visitors asked."""
+        piles = {number: [row for row in rows if self._wordings[row].language != language]
+                 for number, rows in self._by_pile().items()}  # fmt: skip
+        piles = {number: rows for number, rows in piles.items() if rows}
+        stand = [max(rows, key=lambda row: self._visitors[row]) for rows in piles.values()]
+        beside = [beside for other, (_, beside) in sorted(self._centred.items()) if other != language]
+        vectors = unit(np.stack([np.sum([self._vector(row) for row in rows], axis=0) for rows in piles.values()]))
+        wordings, visitors = [self._wordings[row] for row in stand], [self._visitors[row] for row in stand]
+        other = Side(wordings, vectors, np.concatenate(beside), visitors)
+        ours = self._rows[language]
+        barred = np.zeros((len(ours), len(stand)), np.bool_)
+        numbers = {number: at for at, number in enumerate(piles)}
+        for at, row in enumerate(ours):
+            if (mine := numbers.get(self._piles.number(self._first[row]))) is not None:
+                barred[at], barred[:, mine] = True, True
+        found = Facing(self._side(language), other, popular=self._popular).counterparts(barred)
+        return sorted(((sure, ours[at], stand[to]) for sure, at, to in found), reverse=True)
+
+    def _side(self, language: str) -> Side:
+        vectors, beside = self._centred[language]
+        rows = self._rows[language]
+        return Side([self._wordings[row] for row in rows], vectors, beside, [self._visitors[row] for row in rows])
 
     def _add_counterparts(self, one: int, other: int) -> None:
         self._counterparts.setdefault(self._wordings[other].language, {})[one] = other
@@ -261,7 +301,9 @@ class Units:
         score = np.minimum(shared, 0.5)
         pairs = likely_pairs(np.maximum(shared, near >= NEAR))
         for (one, other), supported in zip(pairs, support(near, pairs), strict=True):
-            kept = 1.0 if near[one, other] >= NEAR else shared[one, other] * min(1.0, supported / ENOUGH)
+            kept = shared[one, other] * min(1.0, supported / ENOUGH)
+            kept += common_words(self._wordings[rows[one]], self._wordings[rows[other]])
+            kept = 1.0 if near[one, other] >= NEAR else kept
             kept = NEVER if self._are_two(rows[one], rows[other]) else kept
             score[one, other] = score[other, one] = kept
         return score
@@ -286,3 +328,11 @@ class Units:
     def _vector(self, row: int) -> Matrix:
         vector: Matrix = self._centred[self._wordings[row].language][0][self._place[row]]
         return vector
+
+
+def common_words(one: Wording, other: Wording) -> float:
+    """What to add to common company: questions on one narrow subject keep it too, but have few words in common, and ask
+    for other numbers and other kinds of things."""
+    shared = len(one.terms & other.terms) / max(1, len(one.terms | other.terms))
+    unlike = OTHER_NUMBERS * (one.numbers != other.numbers) + OTHER_KIND * (bool(one.asked) != bool(other.asked))
+    return OWN_WORDS * (min(shared, MOST_WORDS) - USUAL_WORDS) - unlike

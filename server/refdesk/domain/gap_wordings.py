@@ -18,8 +18,11 @@ LONG, LONGER = 5, 8
 SHORTEST = 3
 """A shorter word than LONG counts as misspelt only where nobody else has written it and the other is usual."""
 USUAL = 3
-TIMES = 10
-"""A misspelling is at most one in so many of the word."""
+TIMES, TIMES_SHORT, TIMES_PLAIN = 5, 20, 3
+"""A misspelling is at most one in so many of the word; of one shorter than LONG; and of one that has all the same
+letters, doubled or swapped."""
+WHOLE = 15
+"""Letters of a question from which on a slip is believed wherever its words begin and end."""
 COMMON = 2
 """Words that must be the same before others count as misspelt; one is enough if it is long."""
 MOST_SLIPS = 2
@@ -46,6 +49,8 @@ _ASKED = {
 }
 ASKED = {what: re.compile(rf"\b(?:{words})\b") for what, words in _ASKED.items()}
 
+PREAMBLE = re.compile(r"[^,:;!.?…]*[,:;!.…]+\s+")
+
 
 class Wording(msgspec.Struct, frozen=True):
     """What of a question's text tells it from others."""
@@ -61,6 +66,13 @@ class Wording(msgspec.Struct, frozen=True):
     numbers: frozenset[str]
     asked: frozenset[str]
     """Whether it asks for a time, a place, a person or an amount, as far as its words say."""
+    spelt: tuple[str, ...]
+    """All its words, in order."""
+
+    @property
+    def letters(self) -> str:
+        """Without what is between words: a space is misplaced as easily as a letter."""
+        return "".join(self.spelt)
 
     @classmethod
     def of(cls, text: str, language: str) -> Wording:
@@ -72,6 +84,7 @@ class Wording(msgspec.Struct, frozen=True):
             small=frozenset(word for word in written if is_stop_word(word, primary(language))),
             numbers=frozenset(numbers(text)),
             asked=frozenset(what for what, pattern in ASKED.items() if pattern.search(words)),
+            spelt=tuple(surface_words(without_preamble(text, language))),
         )
 
     @property
@@ -81,6 +94,21 @@ class Wording(msgspec.Struct, frozen=True):
         if not self.terms:
             return ""
         return f"{self.language}:{' '.join(sorted(self.terms | self.numbers))}:{' '.join(sorted(self.asked))}"
+
+
+def without_preamble(question: str, language: str) -> str:
+    """Without a greeting or a plea before it ("Hello, …", "Could you tell me please: …"): to an encoder that is part of
+    what is asked, and what is alike in questions that are not."""
+    rest = question
+    while (first := PREAMBLE.match(rest)) and is_empty(first[0], language):
+        rest = rest[first.end() :]
+    return question if all(is_stop_word(word, language) for word in surface_words(rest)) else rest
+
+
+def is_empty(text: str, language: str) -> bool:
+    """Words, and none of them says what it is about."""
+    words = surface_words(text)
+    return bool(words) and all(is_stop_word(word, language) for word in words)
 
 
 def asks_another_thing(one: Wording, other: Wording) -> bool:
@@ -97,7 +125,7 @@ def misspelt_pairs(wordings: Sequence[Wording], visitors: Sequence[int]) -> Iter
     """Pairs of the same words but one or two, which are misspelt in one of them. `visitors`: who asked each."""
     usual: Counter[tuple[str, str]] = Counter()
     for wording, count in zip(wordings, visitors, strict=True):
-        usual.update({(wording.language, word): count for word in wording.words})
+        usual.update({(wording.language, word): count for word in wording.words | wording.small | {*wording.spelt}})
     seen: set[tuple[int, int]] = set()
     for rows in sharing(wordings).values():
         if len(rows) > 1:
@@ -105,8 +133,32 @@ def misspelt_pairs(wordings: Sequence[Wording], visitors: Sequence[int]) -> Iter
         for pair in combinations(rows, 2):
             if pair not in seen:
                 seen.add(pair)
-                if is_misspelt(wordings[pair[0]], wordings[pair[1]], usual):
+                (few, one), (many, other) = sorted((visitors[row], row) for row in pair)
+                known = usual if is_rare(few, many) else None
+                if is_misspelt(wordings[one], wordings[other], usual) or has_same_letters(
+                    wordings[one], wordings[other], known, few
+                ):
                     yield pair
+
+
+def is_rare(few: int, many: int, times: int = TIMES) -> bool:
+    """Whether what few write may be a slip of what many write."""
+    return few * times <= many or (few <= 1 and many >= USUAL)
+
+
+def has_same_letters(one: Wording, other: Wording, usual: Mapping[tuple[str, str], int] | None, asked: int) -> bool:
+    """Whether they are spelt alike but for the spaces; also with two slips beside where `asked`, the visitors who asked
+    `one`, are few. `usual` None: they are not. Where one word only is another one it is left to `is_misspelt`."""
+    mine, yours = one.letters, other.letters
+    if not mine or differ(one, other):
+        return False
+    if mine == yours:
+        return True
+    if usual is None or min(len(mine), len(yours)) < WHOLE or abs(len(mine) - len(yours)) > MOST_SLIPS:
+        return False
+    own = Counter(one.spelt) - Counter(other.spelt)
+    unknown = all(usual.get((one.language, word), 0) <= asked for word in own)
+    return len(own) > 1 and unknown and edits(mine, yours) <= MOST_SLIPS
 
 
 def sharing(wordings: Sequence[Wording]) -> dict[tuple[str, frozenset[str]], list[int]]:
@@ -120,6 +172,8 @@ def sharing(wordings: Sequence[Wording]) -> dict[tuple[str, frozenset[str]], lis
                 same = wording.words - {*left_out}
                 if len(same) >= COMMON or any(len(word) >= LONG for word in same):
                     found.setdefault((wording.language, same), []).append(row)
+        if wording.words:
+            found.setdefault((wording.language, frozenset({wording.letters})), []).append(row)
     return found
 
 
@@ -131,8 +185,8 @@ def is_misspelt(one: Wording, other: Wording, usual: Mapping[tuple[str, str], in
         partner = next((another for another in yours if is_slip(word, another, one.language, usual)), None)
         if partner is not None:
             mine, yours = mine - {word}, yours - {partner}
-    return all(is_small_slip(word, other, usual) for word in mine) and all(
-        is_small_slip(word, one, usual) for word in yours
+    return all(is_small_slip(word, one, other, usual) for word in mine) and all(
+        is_small_slip(word, other, one, usual) for word in yours
     )
 
 
@@ -145,8 +199,16 @@ def is_slip(one: str, other: str, language: str, usual: Mapping[tuple[str, str],
     if differ_by_prefix(one, other):
         return False
     few, many = sorted((usual.get((language, one), 0), usual.get((language, other), 0)))
-    believed = few * TIMES <= many or few <= 1 if shorter >= LONG else few <= 1 and many >= USUAL
-    return believed and edits(one, other) <= (2 if shorter >= LONGER else 1)
+    times = TIMES_PLAIN if set(one) == set(other) else TIMES
+    believed = few <= 1 or few * times <= many if shorter >= LONG else is_rare(few, many, TIMES_SHORT)
+    twice = shorter >= LONGER or (shorter >= LONG and letters_apart(one, other) <= MOST_SLIPS)
+    return believed and edits(one, other) <= (MOST_SLIPS if twice else 1)
+
+
+def letters_apart(one: str, other: str) -> int:
+    """Letters that one has and the other has not: 4 for `import` and `export`, none for `become` and `cbeome`."""
+    mine, yours = Counter(one), Counter(other)
+    return (mine - yours).total() + (yours - mine).total()
 
 
 def differ_by_prefix(one: str, other: str) -> bool:
@@ -155,10 +217,15 @@ def differ_by_prefix(one: str, other: str) -> bool:
     return root >= ROOT and {one[: len(one) - root], other[: len(other) - root]} <= PREFIXES
 
 
-def is_small_slip(word: str, other: Wording, usual: Mapping[tuple[str, str], int]) -> bool:
-    """Whether it is a misspelt function word of the other question."""
-    rare = usual.get((other.language, word), 0) <= 1 and len(word) >= SHORTEST - 1
-    return rare and any(edits(word, small) <= 1 for small in other.small)
+def is_small_slip(word: str, one: Wording, other: Wording, usual: Mapping[tuple[str, str], int]) -> bool:
+    """Whether a word of `one` is a misspelt function word that only the other question has."""
+    if len(word) < SHORTEST - 1:
+        return False
+    count = usual.get((other.language, word), 0)
+    return any(
+        edits(word, small) <= 1 and (count <= 1 or count * TIMES <= usual.get((other.language, small), 0))
+        for small in other.small - one.small
+    )
 
 
 def edits(one: str, other: str) -> int:

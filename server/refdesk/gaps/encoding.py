@@ -8,6 +8,7 @@ import numpy as np
 
 from refdesk.domain.gap_grouping import Encoded, Vectors
 from refdesk.domain.gap_nearness import Matrix
+from refdesk.domain.gap_wordings import without_preamble
 from refdesk.errors import DenseUnavailable
 from refdesk.ports import ENGLISH, MULTILINGUAL, Embedder
 from refdesk.retrieval.baselines import off_topic
@@ -32,17 +33,18 @@ class Encoding:
         embedders = self._embedders()
         if not embedders:
             return None
+        asked = [without_preamble(*question) for question in zip(questions, languages, strict=True)]
         beside = {
             name: {spoken: self._vectors(embedders, name, texts) for spoken, texts in off_topic().items()}
             for name in (MULTILINGUAL,)
         }
         beside[ENGLISH] = {"en": self._vectors(embedders, ENGLISH, off_topic()["en"])}
-        everywhere = self._vectors(embedders, MULTILINGUAL, questions)
-        english = np.zeros((len(questions), embedders[ENGLISH].dimensions), np.float32)
+        everywhere = self._vectors(embedders, MULTILINGUAL, asked)
+        english = np.zeros((len(asked), embedders[ENGLISH].dimensions), np.float32)
         rows = [row for row, language in enumerate(languages) if language == "en"]
         if rows:
-            english[rows] = self._vectors(embedders, ENGLISH, [questions[row] for row in rows])
-        self._forget({*questions, *(text for texts in off_topic().values() for text in texts)})
+            english[rows] = self._vectors(embedders, ENGLISH, [asked[row] for row in rows])
+        self._forget({*asked, *(text for texts in off_topic().values() for text in texts)})
         return Encoded(Vectors(everywhere, beside[MULTILINGUAL]), Vectors(english, beside[ENGLISH]))
 
     def _vectors(self, embedders: Embedders, name: str, texts: Sequence[str]) -> Matrix:
