@@ -28,25 +28,34 @@ class GapsOrder(msgspec.Struct, frozen=True):
 
 def run_gaps(settings: Settings, terminal: Terminal, order: GapsOrder) -> int:
     """Raises DataFolderError, SettingError, StorageUnavailable."""
-    views = asyncio.run(read_views(settings, order))
+    views, out_of_scope = asyncio.run(read_views(settings, order))
     for view in views:
         if order.as_json:
             terminal.data(msgspec.json.encode(view).decode())
         else:
             print_view(view, terminal)
-    if not views and not order.as_json:
-        terminal.line("Nothing is asked for that was not answered.")
+    if not order.as_json and (told := what_is_missing(len(views), out_of_scope)):
+        terminal.line(told)
     return 0
 
 
-async def read_views(settings: Settings, order: GapsOrder) -> list[GapView]:
+def what_is_missing(shown: int, out_of_scope: int) -> str:
+    """An empty list says why it is empty, and every list what it leaves out."""
+    if out_of_scope:
+        left_out = f"{out_of_scope} out of scope, see them with: refdesk gaps --cause out_of_scope"
+        return f"And {left_out}" if shown else f"None in scope; {left_out}"
+    return "" if shown else "Nothing is asked for that was not answered."
+
+
+async def read_views(settings: Settings, order: GapsOrder) -> tuple[list[GapView], int]:
+    """The gaps, and how many are left out as out of scope."""
     database = await open_beside(settings.data, settings.database_url)
     try:
         store = SqlGaps(database)
         page = await store.gaps(GapFilter(status=order.status, cause=order.cause), limit=order.most)
         asked = await store.asked([row.id for row in page.gaps])
         now = timestamp(time.time())
-        return [gap_view(row, asked[row.id], k=settings.gaps_k, now=now) for row in page.gaps]
+        return [gap_view(row, asked[row.id], k=settings.gaps_k, now=now) for row in page.gaps], page.out_of_scope
     finally:
         await database.close()
 

@@ -17,6 +17,7 @@ from refdesk.domain.gap_queue import (
     GapPage,
     GapRow,
     Happened,
+    InQueue,
     OutboxItem,
     Pile,
     Regrouping,
@@ -49,6 +50,9 @@ class GapStore(Protocol):
     async def gap(self, gap_id: str) -> GapRow | None: ...
     async def asked(self, gap_ids: Sequence[str]) -> dict[str, list[Asked]]:
         """The questions of gaps, the newest first, by gap; with their text, whoever may see it."""
+
+    async def in_queue(self, conversation_id: str) -> dict[str, InQueue]:
+        """Its turns that are questions of gaps, by id."""
 
     async def notes(self, gap_id: str) -> list[Note]: ...
     async def history(self, gap_id: str) -> list[GapEvent]: ...

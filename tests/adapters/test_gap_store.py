@@ -25,6 +25,7 @@ from refdesk.domain.gap_queue import (
     GapFilter,
     GapRow,
     Happened,
+    InQueue,
     Regrouping,
     Unanswered,
 )
@@ -267,7 +268,12 @@ async def test_the_cause_is_the_most_frequent_one_unless_a_person_says_it(gaps: 
     await gaps.change_gap("g_1", GapChange(cause="out_of_scope"), actor="eva", at=NOON)
     await put(gaps, a="g_1")
     assert await queue(gaps) == []
-    assert [gap.id for gap in (await gaps.gaps(GapFilter(cause="out_of_scope"))).gaps] == ["g_1"]
+    assert (await gaps.gaps(GapFilter())).out_of_scope == 1
+    assert (await gaps.gaps(GapFilter(status="done"))).out_of_scope == 0
+    asked_for = await gaps.gaps(GapFilter(cause="out_of_scope"))
+    assert ([gap.id for gap in asked_for.gaps], asked_for.out_of_scope) == (["g_1"], 0)
+    assert await gaps.in_queue("c_t_1") == {"t_1": InQueue("nothing_found", "g_1", "out_of_scope")}
+    assert await gaps.in_queue("c_nobody") == {}
 
 
 # --- by hand ---

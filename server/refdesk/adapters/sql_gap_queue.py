@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, or_, select
 
 from refdesk.adapters.sql_tables import conversations, gap_history, gap_notes, gap_questions, gaps, turns
 from refdesk.domain.console import Note
@@ -22,6 +22,7 @@ from refdesk.domain.gap_queue import (
     GapFilter,
     GapPage,
     GapRow,
+    InQueue,
 )
 from refdesk.errors import RequestError
 
@@ -52,10 +53,8 @@ def rows(counted: Select[*tuple[Any, ...]]) -> tuple[Select[*tuple[Any, ...]], A
 
 def page(connection: Connection, wanted: GapFilter, cursor: str | None, limit: int) -> GapPage:
     chosen, figure = rows(COUNTED)
-    chosen = chosen.where(gaps.c.status.in_([wanted.status] if wanted.status else WAITING))
+    chosen = chosen.where(*but_for_cause(wanted))
     chosen = chosen.where(gaps.c.cause == wanted.cause if wanted.cause else gaps.c.cause != OFF_TOPIC)
-    if wanted.assignee is not None:
-        chosen = chosen.where(gaps.c.assignee == wanted.assignee)
     if cursor:
         visitors, last, gap_id = from_cursor(cursor)
         same = figure.visitors == visitors
@@ -69,7 +68,32 @@ def page(connection: Connection, wanted: GapFilter, cursor: str | None, limit: i
     order = (figure.visitors.desc(), figure.last_asked.desc(), gaps.c.id)
     found = list(map(as_gap, connection.execute(chosen.order_by(*order).limit(limit + 1)).all()))
     more = to_cursor(found[limit - 1]) if len(found) > limit else None
-    return GapPage(gaps=tuple(found[:limit]), next_cursor=more)
+    return GapPage(tuple(found[:limit]), more, out_of_scope(connection, wanted))
+
+
+def but_for_cause(wanted: GapFilter) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = [gaps.c.status.in_([wanted.status] if wanted.status else WAITING)]
+    return found if wanted.assignee is None else [*found, gaps.c.assignee == wanted.assignee]
+
+
+def out_of_scope(connection: Connection, wanted: GapFilter) -> int:
+    if wanted.cause is not None:
+        return 0
+    asked = exists().where(gap_questions.c.gap_id == gaps.c.id)
+    counted = select(func.count()).select_from(gaps).where(*but_for_cause(wanted), gaps.c.cause == OFF_TOPIC, asked)
+    return int(connection.execute(counted).scalar() or 0)
+
+
+def in_queue(connection: Connection, conversation_id: str) -> dict[str, InQueue]:
+    """By turn."""
+    columns = (turns.c.id, gap_questions.c.cause, gap_questions.c.gap_id, gaps.c.cause.label("gap_cause"))
+    chosen = select(*columns).select_from(
+        gap_questions.join(turns, turns.c.seq == gap_questions.c.seq).outerjoin(
+            gaps, gaps.c.id == gap_questions.c.gap_id
+        )
+    )
+    found = connection.execute(chosen.where(turns.c.conversation_id == conversation_id))
+    return {row.id: InQueue(row.cause, row.gap_id, row.gap_cause) for row in found}
 
 
 def to_cursor(gap: GapRow) -> str:

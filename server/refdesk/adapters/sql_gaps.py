@@ -19,6 +19,7 @@ from refdesk.domain.gap_queue import (
     GapPage,
     GapRow,
     Happened,
+    InQueue,
     OutboxItem,
     Pile,
     Regrouping,
@@ -53,6 +54,9 @@ class SqlGaps:
 
     async def asked(self, gap_ids: Sequence[str]) -> dict[str, list[Asked]]:
         return await self.database.read(partial(sql_gap_queue.asked, gap_ids=gap_ids))
+
+    async def in_queue(self, conversation_id: str) -> dict[str, InQueue]:
+        return await self.database.read(partial(sql_gap_queue.in_queue, conversation_id=conversation_id))
 
     async def notes(self, gap_id: str) -> list[Note]:
         return await self.database.read(partial(sql_gap_queue.notes, gap_id=gap_id))

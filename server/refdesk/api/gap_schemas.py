@@ -61,6 +61,8 @@ class GapDetail(GapView, frozen=True):
 class GapList(msgspec.Struct):
     gaps: list[GapView]
     next_cursor: str | None
+    out_of_scope: int
+    """Gaps that are left out since their cause is `out_of_scope`: ask for this cause to see them. 0 with any cause."""
 
 
 class DraftResponse(msgspec.Struct):

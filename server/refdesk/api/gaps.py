@@ -55,7 +55,8 @@ async def gaps(
     wanted = GapFilter(status=status, cause=cause, assignee=assignee)
     page = await services.gaps.store.gaps(wanted, cursor=cursor, limit=limit)
     asked = await services.gaps.store.asked([row.id for row in page.gaps])
-    return GapList(gaps=[view_of(services, row, asked[row.id]) for row in page.gaps], next_cursor=page.next_cursor)
+    views = [view_of(services, row, asked[row.id]) for row in page.gaps]
+    return GapList(gaps=views, next_cursor=page.next_cursor, out_of_scope=page.out_of_scope)
 
 
 def view_of(services: Services, row: GapRow, asked: list[Asked]) -> GapView:

@@ -59,6 +59,7 @@ async def conversation_page(request: Request[Any, Any, Any], conversation_id: Fr
         talk=found,
         turns=turns,
         noted=noted,
+        queued=await services.gaps.store.in_queue(found.id),
         judged={verdict.turn_id: verdict for verdict in noted.verdicts},
         verdicts=get_args(Verdict),
         changed={stored.turn.id: changed_since(stored, snapshot) for stored in turns},

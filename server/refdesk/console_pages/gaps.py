@@ -16,7 +16,7 @@ from refdesk.api.staff import agents, member_in
 from refdesk.console_pages.charts import LINE_HEIGHT, LINE_WIDTH, line
 from refdesk.console_pages.forms import Form, form_of, own_address
 from refdesk.console_pages.rendering import AnyRequest, go_to, query_of, show
-from refdesk.domain.gap_queue import CAUSES, STATUSES, GapFilter
+from refdesk.domain.gap_queue import CAUSES, OFF_TOPIC, STATUSES, GapFilter
 from refdesk.errors import RequestError
 
 NAMES = ("status", "cause", "assignee")
@@ -54,6 +54,8 @@ async def gap_list(request: Request[Any, Any, Any]) -> Response[Any]:
         "gaps.html",
         here="gaps",
         gaps=found.gaps,
+        out_of_scope=found.out_of_scope,
+        elsewhere=query_of(view, cause=OFF_TOPIC),
         view={**dict.fromkeys(NAMES, ""), **view},
         query=query_of(view),
         row_query=query_of(view, cursor=cursor),

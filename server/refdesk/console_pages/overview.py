@@ -63,6 +63,7 @@ async def overview_page(request: Request[Any, Any, Any]) -> Response[Any]:
         periods=periods(services),
         never_cited=[figure for figure in articles if "opened_never_cited" in figure.signals][:MOST_LISTED],
         gaps=first_gaps.gaps,
+        out_of_scope=first_gaps.out_of_scope,
         model=services.settings.model if services.settings.anthropic_api_key else None,
         model_state=model_state(services),
         state=services.syncing.readiness(),

@@ -161,6 +161,19 @@ class GapFilter(msgspec.Struct, frozen=True, kw_only=True):
 class GapPage(msgspec.Struct, frozen=True):
     gaps: tuple[GapRow, ...]
     next_cursor: str | None
+    out_of_scope: int
+    """Gaps that the filter lets through but for their cause: not in the pages unless they are asked for."""
+
+
+class InQueue(msgspec.Struct, frozen=True):
+    """What the queue made of a turn."""
+
+    cause: Cause
+    """Of this question."""
+    gap_id: str | None
+    """None: it is not grouped yet."""
+    gap_cause: Cause | None
+    """Of the gap: most of its questions', or a person's."""
 
 
 class GapChange(msgspec.Struct, frozen=True, kw_only=True):
