@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -33,7 +35,7 @@ def value(series: Series, name: str, **labels: str) -> float:
 
 @pytest.fixture
 def watched(new_server: Callable[..., RefdeskServer], shared_model: ScriptedModel) -> RefdeskServer:
-    return new_server(shared_model.url, REFDESK_METRICS_KEY=METRICS_KEY).start()
+    return new_server(shared_model.url, REFDESK_METRICS_KEY=METRICS_KEY, REFDESK_SPEND_PER_DAY="1000").start()
 
 
 def test_turns_are_counted_by_what_they_came_to(watched: RefdeskServer, shared_model: ScriptedModel) -> None:
@@ -64,6 +66,14 @@ def test_turns_are_counted_by_what_they_came_to(watched: RefdeskServer, shared_m
     assert value(series, "dense", state="off") == 1
     assert value(series, "turns_running") == value(series, "model_calls_running") == 0
     assert not [word for word in ("C_SECRET", "zebras", "C_UPSTREAM", "C-KEY", "C-METRICS") if word in text]
+
+
+def test_the_article_names_every_figure_there_is(watched: RefdeskServer) -> None:
+    article = (Path(__file__).parents[2] / "corpus" / "en" / "monitoring.md").read_text("utf-8")
+    with watched.client(METRICS_KEY) as watcher:
+        families = [*text_string_to_metric_families(watcher.get("/metrics").text)]
+    named = {family.name + "_total" * (family.type == "counter") for family in families}
+    assert set(re.findall(r"`(refdesk_\w+)`", article)) == {name for name in named if name.startswith("refdesk_")}
 
 
 def test_a_call_that_waits_for_the_model_is_seen(watched: RefdeskServer, shared_model: ScriptedModel) -> None:
