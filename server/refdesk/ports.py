@@ -137,6 +137,10 @@ class VectorIndex(Protocol):
         """The exact vectors of given rows: rows (n,) and vectors (n, dimensions). A row comes as often as it has texts,
         and not at all where it is not in these collections."""
 
+    def everything(self, collections: Sequence[str]) -> tuple[Any, Any, Any] | None:
+        """All texts of these collections, where they are few enough to be compared one by one; else None. Vectors
+        (n, dimensions); then, for each passage of a text, its row, rising, and the place of the text's vector."""
+
     def sample(self, collection: str, limit: int) -> Any:
         """Up to `limit` of the collection's vectors, evenly spread, (n, dimensions)."""
 

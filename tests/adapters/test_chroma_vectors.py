@@ -36,14 +36,8 @@ def question(key: int) -> np.ndarray:
     return vectors_of([key])[0].astype(np.float32)
 
 
-@pytest.fixture(params=[0, chroma_vectors.SMALL], ids=["searched", "compared"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chroma's search, which large collections have, and the comparing of all vectors, which small ones have."""
-    monkeypatch.setattr(chroma_vectors, "SMALL", request.param)
-
-
 @pytest.fixture
-def index(tmp_path: Path, way: None) -> Path:
+def index(tmp_path: Path) -> Path:
     write_index(tmp_path / "one", wanted(range(1, 101)), vectors_of)
     return tmp_path / "one"
 
@@ -68,7 +62,6 @@ def test_exact_cosines_agree_with_search_and_leave_out_unknown_rows(index: Path)
     vectors.close()
 
 
-@pytest.mark.usefixtures("way")
 def test_one_text_of_several_rows_and_one_row_of_several_texts(tmp_path: Path) -> None:
     write_index(tmp_path / "i", {"abc": Wanted("m", DIMENSIONS, {1: [4, 5], 2: [5]})}, vectors_of)
     vectors = ChromaVectors.open(tmp_path / "i")
@@ -76,6 +69,21 @@ def test_one_text_of_several_rows_and_one_row_of_several_texts(tmp_path: Path) -
     rows, matrix = vectors.vectors(["abc"], [4, 5])
     assert sorted(rows.tolist()) == [4, 5, 5]
     assert (matrix @ question(2)).max() == pytest.approx(1, abs=2e-3)
+    vectors.close()
+
+
+def test_everything_of_small_collections_agrees_with_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {"one": Wanted("model", DIMENSIONS, {1: [10, 30], 2: [20]}), "two": Wanted("model", DIMENSIONS, {3: [15]})}
+    write_index(tmp_path / "two", texts, vectors_of)
+    vectors = ChromaVectors.open(tmp_path / "two")
+    found = vectors.everything(["one", "two"])
+    assert found is not None
+    rows, places, held = found
+    assert rows.tolist() == [10, 15, 20, 30]
+    cosines = dict(zip(rows.tolist(), (held @ question(2))[places].tolist(), strict=True))
+    assert cosines == pytest.approx(dict(vectors.query(["one", "two"], question(2), 4)), abs=2e-3)
+    monkeypatch.setattr(chroma_vectors, "SMALL", 2)
+    assert vectors.everything(["one", "two"]) is None
     vectors.close()
 
 
@@ -88,7 +96,6 @@ def test_a_sample_is_spread_over_what_is_alive(tmp_path: Path, index: Path) -> N
     vectors.close()
 
 
-@pytest.mark.usefixtures("way")
 def test_collections_are_asked_together_and_apart(tmp_path: Path) -> None:
     write_index(tmp_path / "i", wanted(range(1, 5)) | wanted(range(5, 9), collection="staff-e5"), vectors_of)
     vectors = ChromaVectors.open(tmp_path / "i")
@@ -133,7 +140,6 @@ def test_another_model_audience_or_corpus_is_no_patch(index: Path, other: dict[s
     assert not patchable(index, other)
 
 
-@pytest.mark.usefixtures("way")
 def test_an_empty_collection_finds_nothing(tmp_path: Path) -> None:
     write_index(tmp_path / "i", {"abc": Wanted("m", DIMENSIONS, {})}, vectors_of)
     vectors = ChromaVectors.open(tmp_path / "i")
@@ -156,7 +162,6 @@ def test_a_damaged_file_is_noticed_at_opening(index: Path, damaged: str) -> None
         ChromaVectors.open(index)
 
 
-@pytest.mark.parametrize("way", [0], ids=["searched"], indirect=True)
 def test_lost_segment_files_are_noticed_at_the_latest_when_asked(index: Path) -> None:
     for folder in (index / "chroma").iterdir():
         if folder.is_dir():

@@ -55,6 +55,9 @@ class WordEmbedder:
 class MemoryVectors:
     """ports.VectorIndex by exact search."""
 
+    small = True
+    """Whether all of it may be held in memory."""
+
     def __init__(self, rows: Sequence[VectorRow], embedders: dict[str, WordEmbedder]) -> None:
         self._held: dict[str, tuple[list[int], list[np.ndarray]]] = {}
         for row in rows:
@@ -72,11 +75,22 @@ class MemoryVectors:
         pairs = [(r, v) for name in collections for r, v in zip(*self._held[name], strict=True) if r in wanted]
         return np.array([r for r, _ in pairs], np.int32), np.array([v for _, v in pairs], np.float32)
 
+    def everything(self, collections: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        rows, vectors = self.vectors(collections, range(10_000))
+        order = np.argsort(rows, kind="stable")
+        return (rows[order], order, vectors) if self.small else None
+
     def sample(self, collection: str, limit: int) -> np.ndarray:
         return np.stack(self._held[collection][1][:limit])
 
     def close(self) -> None:
         self._held = {}
+
+
+@pytest.fixture(params=[True, False], ids=["held", "asked"], autouse=True)
+def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found does not depend on whether the index is asked or all of it is compared."""
+    monkeypatch.setattr(MemoryVectors, "small", request.param)
 
 
 def article(name: str, title: str, body: str, language: str = "en", audience: tuple[str, ...] = PUBLIC) -> Article:
@@ -301,6 +315,8 @@ def test_a_failing_index_is_a_failure_that_search_understands() -> None:
     snapshot, _, embedders = centre(ARTICLES)
 
     class Broken(MemoryVectors):
+        small = False
+
         def query(self, collections: Sequence[str], vector: np.ndarray, limit: int) -> list[tuple[int, float]]:
             raise DenseUnavailable("lost")
 

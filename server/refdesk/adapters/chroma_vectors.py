@@ -23,9 +23,7 @@ from refdesk.errors import DenseUnavailable
 T = TypeVar("T")
 MANIFEST = "vectors.json"
 SMALL = 16_384
-"""Vectors up to which a collection is held in memory (25 MB at most, what Chroma would hold of it) and every one is
-compared: 0.06 ms for a thousand, 0.6 for ten, where an answer of Chroma's takes 1.3, and none is missed. A help centre
-in six languages asks six collections for a question."""
+"""Vectors up to which collections are held in memory by who asks (25 MB at most, what Chroma would hold of them)."""
 ENOUGH = 0.5
 """Share of the asked neighbours that must come back. The approximate search may miss one; a lost file loses most."""
 
@@ -48,45 +46,29 @@ class _Collection:
         self._chroma = client.get_collection(name, embedding_function=None)
         self._slots: Slots = vector_slots.load(folder, name)
         self._vectors = VectorFile(vector_slots.vector_path(folder, name), facts.dimensions)
-        self._held: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
         if self._chroma.count() != facts.live or self._slots.live != facts.live:
             raise DenseUnavailable(f"the vectors of {name} are not all there")
 
     def query(self, vector: Any, limit: int) -> list[tuple[int, float]]:
         expected = min(limit, self.facts.live)
-        slots, cosines = (self._compared if self.facts.live <= SMALL else self._searched)(vector, expected)
-        rows, owners = self._slots.rows(slots)
-        if not len(rows) and expected:
-            raise DenseUnavailable("the vector index returned unknown ids")
-        return list(zip(rows.tolist(), cosines[owners].tolist(), strict=True))
-
-    def vectors(self, rows: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        pairs = self._slots.of_rows(rows)
-        if self.facts.live > SMALL:
-            return pairs[:, 1], self._vectors.read(pairs[:, 0].tolist())
-        live, held = self._in_memory()
-        return pairs[:, 1], held[np.searchsorted(live, pairs[:, 0])]
-
-    def _searched(self, vector: Any, expected: int) -> tuple[Sequence[int], NDArray[np.float32]]:
         found = self._chroma.query(query_embeddings=[vector], n_results=expected, include=["distances"])
         slots, distances = found["ids"][0], found["distances"][0]
         if len(slots) < ENOUGH * expected:
             raise DenseUnavailable("the vector index has lost vectors")
-        return [int(slot) for slot in slots], 1.0 - np.asarray(distances, np.float32)
+        rows, owners = self._slots.rows([int(slot) for slot in slots])
+        if not len(rows) and expected:
+            raise DenseUnavailable("the vector index returned unknown ids")
+        cosines = 1.0 - np.asarray(distances, np.float32)
+        return list(zip(rows.tolist(), cosines[owners].tolist(), strict=True))
 
-    def _compared(self, vector: Any, expected: int) -> tuple[Sequence[int], NDArray[np.float32]]:
-        live, held = self._in_memory()
-        # not `@`: BLAS starts threads for it, which spin for longer than the product takes
-        cosines: NDArray[np.float32] = np.einsum("vd,d->v", held, np.asarray(vector, np.float32))
-        nearest = np.argpartition(-cosines, expected)[:expected] if expected < len(cosines) else np.arange(len(cosines))
-        return live[nearest].tolist(), cosines[nearest]
+    def vectors(self, rows: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        pairs = self._slots.of_rows(rows)
+        return pairs[:, 1], self._vectors.read(pairs[:, 0].tolist())
 
-    def _in_memory(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The slots that are in use, rising, and their vectors."""
-        if self._held is None:
-            live = np.flatnonzero(self._slots.keys)
-            self._held = live, self._vectors.read(live.tolist())
-        return self._held
+    def everything(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float32]]:
+        """Rows, their places among the vectors, and those."""
+        live, pairs = np.flatnonzero(self._slots.keys), self._slots.by_row
+        return pairs[:, 1], np.searchsorted(live, pairs[:, 0]), self._vectors.read(live.tolist())
 
     def sample(self, limit: int) -> NDArray[np.float32]:
         live = np.flatnonzero(self._slots.keys)
@@ -130,6 +112,21 @@ class ChromaVectors:
         if not some:
             return np.empty(0, np.int32), np.empty((0, 0), np.float32)
         return np.concatenate([pair[0] for pair in some]), np.concatenate([pair[1] for pair in some])
+
+    def everything(
+        self, collections: Sequence[str]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float32]] | None:
+        asked = [self._named(name) for name in collections]
+        if sum(collection.facts.live for collection in asked) > SMALL:
+            return None
+        found = [_guarded(collection.everything) for collection in asked if collection.facts.live]
+        if not found:
+            return np.empty(0, np.int32), np.empty(0, np.int64), np.empty((0, asked[0].facts.dimensions), np.float32)
+        starts = np.cumsum([0, *(len(vectors) for _, _, vectors in found)])
+        rows = np.concatenate([rows for rows, _, _ in found])
+        places = np.concatenate([places + start for (_, places, _), start in zip(found, starts, strict=False)])
+        order = np.argsort(rows, kind="stable")
+        return rows[order], places[order], np.concatenate([vectors for _, _, vectors in found])
 
     def sample(self, collection: str, limit: int) -> NDArray[np.float32]:
         return _guarded(self._named(collection).sample, limit)

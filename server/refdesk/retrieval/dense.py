@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +105,17 @@ class _Asked(NamedTuple):
         return [part.collection(TITLE, self.encoder) for part in self.parts]
 
 
+class _Held(NamedTuple):
+    """All passages of some parts, in memory, less the means: where they are few, each is compared."""
+
+    rows: NDArray[np.int32]
+    """Rising."""
+    text_of: NDArray[np.int64]
+    texts: Vectors
+    title_of: NDArray[np.int64]
+    titles: Vectors
+
+
 class _Title(NamedTuple):
     """Asked as a question of all articles but its own."""
 
@@ -167,14 +178,16 @@ class DensePassages:
         self._means = {(part, name): self._mean(part, name) for part in parts for name in encoders_of(part.language)}
         self._means_of: dict[tuple[str, tuple[Part, ...]], tuple[float, _Means]] = {}
         """Over several parts: few combinations are visible to anybody."""
+        self._held: dict[tuple[str, tuple[Part, ...]], _Held | None] = {}
+        self._lengths: dict[tuple[str, tuple[Part, ...], bool], tuple[Vectors, Vectors]] = {}
         self._axes = np.array(baselines.axes if baselines else (), np.float32)
         self._titles = _titles(snapshot) if baselines is None else {}
 
     def scores(self, query: str, language: str, scope: Scope, limit: int) -> list[tuple[int, float]]:
         """(row, similarity) best first, the `limit` nearest of each language."""
         pairs: list[tuple[int, float]] = []
-        for near in self._near(query, language, scope, limit):
-            pairs += zip(near.rows.tolist(), near.similarity.tolist(), strict=True)
+        for rows, similarity in self._near(query, language, scope, limit):
+            pairs += zip(rows.tolist(), similarity.tolist(), strict=True)
         return sorted(pairs, key=lambda pair: -pair[1])
 
     def signals(self, query: str, language: str, scope: Scope, rows: Sequence[int]) -> dict[int, dict[str, float]]:
@@ -196,6 +209,7 @@ class DensePassages:
         now on the yardstick of `signals`. 5 to 10 ms for each question and language of text."""
         axes = _language_axes(self._embedders[MULTILINGUAL], bank)
         self._axes = np.array(axes, np.float32)
+        self._lengths.clear()
         visible = self._by_language(Scope(audiences, [part.language for part, _ in self._means]))
         measured = {
             Baselines.key(asked_in, spoken): self._baseline(questions, asked_in, spoken, parts)
@@ -211,24 +225,22 @@ class DensePassages:
 
     def _baseline(self, questions: Sequence[str], asked_in: str, spoken: str, parts: Sequence[Part]) -> Baseline:
         def best(text: str, own: range = range(0)) -> float:
-            asked = _Asked(text, asked_in, spoken, parts)
-            others = [row for row in self._nearest(asked, PACKED + len(own)) if row not in own]
-            return float(self._measured(asked, others).similarity.max(initial=-1.0))
+            rows, similarity = self._nearest(_Asked(text, asked_in, spoken, parts), PACKED + len(own))
+            return float(similarity[(rows < own.start) | (rows >= own.stop)].max(initial=-1.0))
 
         off_topic = Spread.of([best(question) for question in _enough(questions, asked_in, spoken)])
         titles = [title for part in parts for title in self._titles.get(part, ())] if asked_in == spoken else []
         sample = titles[:: max(1, len(titles) // TITLES)][:TITLES]
         return Baseline(off_topic, reach_of([off_topic.above(best(*title)) for title in sample]))
 
-    def _near(self, query: str, language: str, scope: Scope, limit: int) -> Iterator[Near]:
+    def _near(self, query: str, language: str, scope: Scope, limit: int) -> Iterator[tuple[NDArray[np.int32], Vectors]]:
         visible = self._by_language(scope)
         for spoken, parts in visible.items():
             asked, is_foreign = _Asked(query, language, spoken, parts), spoken != language and language in visible
-            near = self._measured(asked, self._nearest(asked, round(FOREIGN_SHARE * limit) if is_foreign else limit))
+            rows, similarity = self._nearest(asked, round(FOREIGN_SHARE * limit) if is_foreign else limit)
             if self._baselines and len(visible) > 1 and (baseline := self._baselines.of(language, spoken)):
-                away = FOREIGN if is_foreign else 0.0
-                near = near._replace(similarity=baseline.off_topic.above(near.similarity) - away)
-            yield near
+                similarity = baseline.off_topic.above(similarity) - (FOREIGN if is_foreign else 0.0)
+            yield rows, similarity
 
     def _by_language(self, scope: Scope) -> dict[str, list[Part]]:
         visible: dict[str, list[Part]] = {}
@@ -237,8 +249,40 @@ class DensePassages:
                 visible.setdefault(part.language, []).append(part)
         return visible
 
-    def _nearest(self, asked: _Asked, limit: int) -> list[int]:
-        return [row for row, _ in self._vectors.query(asked.texts, self._question(asked), limit)]
+    def _nearest(self, asked: _Asked, limit: int) -> tuple[NDArray[np.int32], Vectors]:
+        """Rows and their similarity, in no order: the nearest of all, or of what the index takes for nearest."""
+        question, held = self._question(asked), self._all_of(asked)
+        if held is None:
+            rows = [row for row, _ in self._vectors.query(asked.texts, question, limit)]
+            near = self._measured(asked, rows)
+            return near.rows, near.similarity
+        texts, titles = (_products(vectors, question) for vectors in (held.texts, held.titles))
+        of_texts, of_titles = self._lengths_of(asked, held)
+        similarity = _joined_similarity((texts / of_texts)[held.text_of], (titles / of_titles)[held.title_of])
+        best = np.argpartition(-similarity, limit)[:limit] if limit < len(similarity) else np.arange(len(similarity))
+        return held.rows[best], similarity[best]
+
+    def _all_of(self, asked: _Asked) -> _Held | None:
+        """None where there are too many."""
+        key = asked.encoder, tuple(asked.parts)
+        if key not in self._held:
+            texts, titles = self._vectors.everything(asked.texts), self._vectors.everything(asked.titles)
+            self._held[key] = None if texts is None or titles is None else self._centred(asked, texts, titles)
+        return self._held[key]
+
+    def _centred(self, asked: _Asked, texts: tuple[Any, Any, Any], titles: tuple[Any, Any, Any]) -> _Held:
+        share, means = self._visible_means(asked)
+        (rows, text_of, of_texts), (_, title_of, of_titles) = texts, titles
+        return _Held(rows, text_of, of_texts - share * means.texts, title_of, of_titles - share * means.titles)
+
+    def _lengths_of(self, asked: _Asked, held: _Held) -> tuple[Vectors, Vectors]:
+        """What a product with the question is divided by: the rest of `_direction`, since the question has lost the
+        directions in which languages differ, and a product with it does not see them in a passage either."""
+        key = asked.encoder, tuple(asked.parts), asked.is_native
+        if key not in self._lengths:
+            texts, titles = (_lengths(self._without_axes(asked, vectors)) for vectors in (held.texts, held.titles))
+            self._lengths[key] = texts, titles
+        return self._lengths[key]
 
     def _question(self, asked: _Asked) -> Vectors:
         share, means = self._visible_means(asked)
@@ -250,25 +294,40 @@ class DensePassages:
 
     def _direction(self, asked: _Asked, vectors: Vectors) -> Vectors:
         """Of unit length, for a native question without what languages differ in."""
-        if asked.is_native and len(self._axes):
-            vectors = np.asarray(vectors - (vectors @ self._axes.T) @ self._axes, np.float32)
-        return _unit(vectors)
+        kept = self._without_axes(asked, vectors)
+        return np.asarray(kept / _lengths(kept)[..., None], np.float32)
+
+    def _without_axes(self, asked: _Asked, vectors: Vectors) -> Vectors:
+        if not asked.is_native or not len(self._axes):
+            return vectors
+        return np.asarray(vectors - (vectors @ self._axes.T) @ self._axes, np.float32)
 
     def _measured(self, asked: _Asked, rows: Sequence[int]) -> Near:
         """Exactly, from the stored vectors."""
-        found, texts = self._vectors.vectors(asked.texts, rows)
+        found, texts, titles = self._vectors_of(asked, rows)
         if not len(found):
             return NOTHING
-        order = np.argsort(found)
-        found, texts = found[order], texts[order]
-        titled, titles = self._vectors.vectors(asked.titles, found.tolist())
-        titles = titles[np.argsort(titled)]
         plain, question = self._plain(asked), self._question(asked)
         share, means = self._visible_means(asked)
         text = self._direction(asked, texts - share * means.texts) @ question
         title = self._direction(asked, titles - share * means.titles) @ question
-        similarity = np.asarray((text + TITLE_WEIGHT * title) / (1 + TITLE_WEIGHT), np.float32)
-        return Near(found, similarity, texts @ plain, titles @ plain)
+        return Near(found, _joined_similarity(text, title), texts @ plain, titles @ plain)
+
+    def _vectors_of(self, asked: _Asked, rows: Sequence[int]) -> tuple[NDArray[np.int32], Vectors, Vectors]:
+        """Those of the rows that are in these parts, rising, with their text's and their title's vector."""
+        held = self._all_of(asked)
+        if held is not None:
+            share, means = self._visible_means(asked)
+            places = np.flatnonzero(np.isin(held.rows, np.asarray(rows, np.int32)))
+            texts, titles = held.texts[held.text_of[places]], held.titles[held.title_of[places]]
+            return held.rows[places], texts + share * means.texts, titles + share * means.titles
+        found, texts = self._vectors.vectors(asked.texts, rows)
+        if not len(found):
+            return found, texts, texts
+        order = np.argsort(found)
+        found, texts = found[order], texts[order]
+        titled, titles = self._vectors.vectors(asked.titles, found.tolist())
+        return found, texts, titles[np.argsort(titled)]
 
     def _mean(self, part: Part, encoder: str) -> _Means:
         texts, titles = (self._vectors.sample(part.collection(kind, encoder), SAMPLE) for kind in (TEXT, TITLE))
@@ -314,6 +373,14 @@ def _enough(questions: Sequence[str], asked_in: str, spoken: str) -> Sequence[st
     return questions if asked_in == spoken else questions[::3]
 
 
-def _unit(vectors: Vectors) -> Vectors:
-    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.maximum(length, 1e-9), np.float32)
+def _lengths(vectors: Vectors) -> Vectors:
+    return np.asarray(np.maximum(np.linalg.norm(vectors, axis=-1), 1e-9), np.float32)
+
+
+def _products(vectors: Vectors, question: Vectors) -> Vectors:
+    """Not `@`: BLAS starts threads for it, which spin for longer than the product takes."""
+    return np.asarray(np.einsum("vd,d->v", vectors, question), np.float32)
+
+
+def _joined_similarity(text: Vectors, title: Vectors) -> Vectors:
+    return np.asarray((text + TITLE_WEIGHT * title) / (1 + TITLE_WEIGHT), np.float32)
