@@ -67,9 +67,9 @@ def ask(server: RefdeskServer, question: str, token: str | None = None) -> dict[
     return turn
 
 
-def eventually(look: Callable[[], Any]) -> Any:
+def eventually(look: Callable[[], Any], patience: float = PATIENCE) -> Any:
     """What `look` finds, as soon as it finds something."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while True:
         found = look()
         if found:
