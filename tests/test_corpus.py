@@ -47,7 +47,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "corpus"
 TRANSLATED = (
     *("install", "write-articles", "audiences", "languages", "sync", "sources", "refusals", "evidence"),
-    "widget-embed",
+    *("widget-embed", "staff-console"),
 )
 FIRST = 5
 """Articles among which a reader looks for the right one."""
