@@ -81,6 +81,9 @@ class GapStore(Protocol):
     async def article_totals(self, *, since: str, until: str) -> list[ArticleCount]:
         """Of every article that was found, one for each language: the sums of the days, both included (`day` is "")."""
 
+    async def never_cited(self, *, since: str, until: str, least: int, limit: int) -> list[tuple[str, int]]:
+        """Articles that turns opened at least so often without ever citing them, and how often; most often first."""
+
     async def article_counts(self, article_id: str, *, since: str, until: str) -> list[ArticleCount]:
         """Of one article by day and language, in order."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 from sqlalchemy import create_engine
 from test_console_store import ask
@@ -139,6 +140,21 @@ async def test_totals_of_articles_are_the_sums_of_their_days(gaps: GapStore, sto
     (total,) = await gaps.article_totals(since="2026-02-03", until="2026-02-04")
     assert (total.article_id, total.language, total.day, total.found, total.cited) == ("sso", "en", "", 2, 2)
     assert await gaps.article_totals(since="2026-02-06", until="2026-02-28") == []
+
+
+async def test_articles_that_are_opened_and_never_cited_are_listed(gaps: GapStore, store: SqlStore) -> None:
+    def opened(article_id: str, *, cited: bool = False) -> FoundArticle:
+        found = FOUND.documents[0]
+        return msgspec.structs.replace(found, id=article_id, forms=("full",), cited=cited)
+
+    for number, ids in enumerate((("a", "b"), ("a", "b"), ("a", "c"))):
+        trail = TurnTrail(documents=tuple(opened(name, cited=name == "b" and number == 0) for name in ids))
+        await ask(store, f"t_{number}", f"c_{number}", visitor=ANNA.id, at=NOON, trail=trail)
+    days = {"since": "2026-02-01", "until": "2026-02-28"}
+    assert await gaps.never_cited(**days, least=1, limit=9) == [("a", 3), ("c", 1)]
+    assert await gaps.never_cited(**days, least=2, limit=9) == [("a", 3)]
+    assert await gaps.never_cited(**days, least=1, limit=1) == [("a", 3)]
+    assert await gaps.never_cited(since="2026-03-01", until="2026-03-02", least=1, limit=9) == []
 
 
 async def test_a_turn_counts_once_though_it_is_stored_again_and_though_it_is_deleted(

@@ -46,5 +46,12 @@ def totals(connection: Connection, since: str, until: str) -> list[ArticleCount]
     return [ArticleCount(day="", **row) for row in connection.execute(chosen).mappings()]
 
 
+def never_cited(connection: Connection, since: str, until: str, least: int, limit: int) -> list[tuple[str, int]]:
+    opened, cited = func.sum(article_days.c.opened), func.sum(article_days.c.cited)
+    chosen = select(article_days.c.article_id, opened).where(*within(since, until)).group_by(article_days.c.article_id)
+    chosen = chosen.having(opened >= least, cited == 0).order_by(opened.desc(), article_days.c.article_id)
+    return [(article_id, int(count)) for article_id, count in connection.execute(chosen.limit(limit))]
+
+
 def within(since: str, until: str) -> tuple[ColumnElement[bool], ...]:
     return article_days.c.day >= since, article_days.c.day <= until

@@ -95,6 +95,10 @@ class SqlGaps:
     async def article_totals(self, *, since: str, until: str) -> list[ArticleCount]:
         return await self.database.read(partial(sql_article_days.totals, since=since, until=until))
 
+    async def never_cited(self, *, since: str, until: str, least: int, limit: int) -> list[tuple[str, int]]:
+        job = partial(sql_article_days.never_cited, since=since, until=until, least=least, limit=limit)
+        return await self.database.read(job)
+
     async def article_counts(self, article_id: str, *, since: str, until: str) -> list[ArticleCount]:
         job = partial(sql_article_days.of_article, article_id=article_id, since=since, until=until)
         return await self.database.read(job)

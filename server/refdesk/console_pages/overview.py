@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 from litestar import Request, Response, get, post
 
-from refdesk.api.article_figures import article_figures
+from refdesk.api.article_figures import days_of
 from refdesk.api.console import start_sync
+from refdesk.api.console_turn import everybody
 from refdesk.api.pages import model_state
 from refdesk.api.services import Services, services_of
 from refdesk.api.staff import agents
@@ -18,6 +19,7 @@ from refdesk.api.stats import DAYS, DayFigures, Figures, StatsResponse, figures,
 from refdesk.console_pages.charts import HEIGHT, WIDTH, stacked
 from refdesk.console_pages.gaps import top_gaps
 from refdesk.console_pages.rendering import go_to, query_of, show
+from refdesk.domain.article_signals import OFTEN_OPENED
 
 PERIODS = (7, 30, 90)
 MOST_LISTED = 10
@@ -39,12 +41,11 @@ async def overview_page(request: Request[Any, Any, Any]) -> Response[Any]:
     services = services_of(request)
     given = {name: request.query_params.get(name) or None for name in ("from", "to")}
     told: StatsResponse
-    told, figures_of_articles, first_gaps = await asyncio.gather(
+    told, unused, first_gaps = await asyncio.gather(
         stats.fn(request, since=given["from"], until=given["to"]),
-        article_figures.fn(request, since=given["from"], until=given["to"]),
+        never_cited(services, given["from"], given["to"]),
         top_gaps(request),
     )
-    articles = figures_of_articles.articles
     within = {"from": told.since, "to": next_day(told.until)}
     days = every_day(told)
     return show(
@@ -61,7 +62,7 @@ async def overview_page(request: Request[Any, Any, Any]) -> Response[Any]:
         most=max((day.turns for day in days), default=0),
         size=(WIDTH, HEIGHT),
         periods=periods(services),
-        never_cited=[figure for figure in articles if "opened_never_cited" in figure.signals][:MOST_LISTED],
+        never_cited=unused,
         gaps=first_gaps.gaps,
         out_of_scope=first_gaps.out_of_scope,
         model=services.settings.model if services.settings.anthropic_api_key else None,
@@ -69,6 +70,15 @@ async def overview_page(request: Request[Any, Any, Any]) -> Response[Any]:
         state=services.syncing.readiness(),
         **sync_values(services),
     )
+
+
+async def never_cited(services: Services, since: str | None, until: str | None) -> list[tuple[str, str, int]]:
+    """Id, title (of one that is gone the id) and how often it was opened."""
+    first, last = days_of(services, since, until)
+    store, snapshot = services.gaps.store, services.retriever.current()
+    found = await store.never_cited(since=first, until=last, least=OFTEN_OPENED, limit=MOST_LISTED)
+    known = [(article_id, snapshot.article(article_id, everybody(snapshot)), opened) for article_id, opened in found]
+    return [(article_id, article.title if article else article_id, opened) for article_id, article, opened in known]
 
 
 def cards(total: Figures, within: dict[str, str]) -> list[Card]:
