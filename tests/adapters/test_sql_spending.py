@@ -205,6 +205,32 @@ async def test_a_call_that_is_stopped_costs_what_had_come(store: SqlSpending, cl
     assert 10 + 2 * 20 <= await spent(spending) <= 10 + 2 * 22
 
 
+@pytest.mark.parametrize("what", ["charge", "settle"])
+async def test_a_turn_that_is_stopped_while_the_store_answers_leaves_nothing_reserved(
+    store: SqlSpending, clock: Clock, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    reached, going_on, answered = asyncio.Event(), asyncio.Event(), getattr(store, what)
+
+    async def slow(day: str, charges: Any) -> Any:
+        reached.set()
+        await going_on.wait()
+        return await answered(day, charges)
+
+    monkeypatch.setattr(store, what, slow)
+    spending, model = spending_of(store, clock, day=WORST), FakeChatModel([say("Yes.")])
+    turn = asyncio.create_task(called(spending.account("v"), model))
+    await reached.wait()
+    turn.cancel()
+    await asyncio.sleep(0)
+    going_on.set()
+    await asyncio.wait([turn])
+    assert turn.cancelled()
+    while spending._settling:
+        await asyncio.wait(spending._settling)
+    assert await spent(spending) == (0 if what == "charge" else 20)
+    assert len(model.requests) == (0 if what == "charge" else 1)
+
+
 async def test_what_cannot_be_settled_stays_reserved(
     store: SqlSpending, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

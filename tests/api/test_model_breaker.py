@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from model_replies import refund_answer
-from refdesk_server import RefdeskServer
+from refdesk_server import STAFF_KEY, RefdeskServer
 from server_fixtures import await_model
 from turn_events import asked
 
@@ -90,6 +90,9 @@ def test_five_failed_turns_open_it_and_one_probe_closes_it(
     turns = [ask(closed) for _ in range(3)]
     assert [(turn["status"], turn["model_error"]) for turn in turns] == [("evidence", "overloaded")] * 3
     assert turns[0]["evidence"][0]["source_id"] == "refunds"
+    with server.client(STAFF_KEY) as staff:
+        assert "does not answer; it is tried again shortly" in staff.get("/console").text
+        assert 'refdesk_model_breaker{state="open"} 1.0' in staff.get("/metrics").text
     assert model.bodies == []
     ended = threading.Event()
     whole = answer_of(refund_answer())

@@ -76,6 +76,7 @@ def test_a_cap_is_never_passed_and_a_crash_opens_nothing(
         done = all_events(visitor, QUESTION)[-1].json
         assert (done["status"], done["model_error"], done["evidence"][0]["source_id"]) == (*BUDGET, "refunds")
         assert ask(visitor, "Hello!") == ANSWERED
+        assert f"${left:.2f} of $0.05" in staff.get("/console").text
         turns = staff.get(f"/v1/console/conversations/{done['conversation_id']}").json()["turns"]
     assert turns[0]["usage"]["calls"] == 0
     assert model.bodies == []

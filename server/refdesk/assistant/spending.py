@@ -6,9 +6,10 @@ reached early, never passed. Amounts are nanodollars, whole numbers: a cached to
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -60,6 +61,7 @@ class Spent(msgspec.Struct, frozen=True):
 class Spending:
     def __init__(self, price: Price, caps: Caps, store: SpendStore, clock: Clock) -> None:
         self.price, self.caps, self.store, self._clock = price, caps, store, clock
+        self._settling: set[asyncio.Task[None]] = set()
 
     def today(self) -> str:
         return datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y-%m-%d")
@@ -67,6 +69,30 @@ class Spending:
     async def spent(self) -> Spent:
         day = self.today()
         return Spent(day, await self.store.spent(day) / NANO, self.caps.day)
+
+    async def charge(self, day: str, charges: Sequence[Charge]) -> bool:
+        """A turn that is stopped meanwhile has reserved nothing."""
+        charging = asyncio.ensure_future(self.store.charge(day, charges))
+        try:
+            return await asyncio.shield(charging)
+        except asyncio.CancelledError:
+            with suppress(StorageUnavailable):
+                if await charging:
+                    await self.settle(day, [msgspec.structs.replace(one, amount=-one.amount) for one in charges])
+            raise
+
+    async def settle(self, day: str, charges: Sequence[Charge]) -> None:
+        """Goes on even where the turn is stopped meanwhile."""
+        task = asyncio.create_task(self._settle(day, charges))
+        self._settling.add(task)
+        task.add_done_callback(self._settling.discard)
+        await asyncio.shield(task)
+
+    async def _settle(self, day: str, charges: Sequence[Charge]) -> None:
+        try:
+            await self.store.settle(day, charges)
+        except StorageUnavailable as error:
+            log.error("spending not settled", error=str(error))
 
     def account(self, visitor_id: str | None) -> Account:
         """For one turn. None: nobody's, so that only the caps of the turn and the deployment hold."""
@@ -104,18 +130,15 @@ class Account:
         if caps.turn and self._turn + amount > caps.turn * NANO:
             raise over_budget("REFDESK_SPEND_PER_TURN", amount)
         charges = self._charges(amount)
-        if charges and not await self._spending.store.charge(day, charges):
+        if charges and not await self._spending.charge(day, charges):
             raise over_budget(" or ".join(name for name, cap in self._daily(caps) if cap), amount)
         self._turn += amount
 
     async def _settle(self, day: str, held: int, cost: int) -> None:
         self._turn += cost - held
         charges = self._charges(cost - held)
-        try:
-            if charges and cost != held:
-                await self._spending.store.settle(day, charges)
-        except StorageUnavailable as error:
-            log.error("spending not settled", usd=held / NANO, error=str(error))
+        if charges and cost != held:
+            await self._spending.settle(day, charges)
 
     def _charges(self, amount: int) -> Sequence[Charge]:
         """The visitor's first: whoever locks the deployment's row holds up all others."""
