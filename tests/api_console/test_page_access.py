@@ -78,6 +78,18 @@ def test_a_page_allows_no_script_or_style_but_files_of_its_own(
     assert found.wrong == []
 
 
+@pytest.mark.parametrize("path", ["/console", "/console/conversations", "/console/gaps", "/console/sign-in"])
+def test_the_script_of_a_page_is_small(server: RefdeskServer, cookies: dict[str, str], path: str) -> None:
+    with with_cookie(server, cookies["admin"], **{"accept-encoding": "gzip"}) as client:
+        scripts = re.findall(r'<script src="([^"]+)"', client.get(path).text)
+        with client.stream("GET", scripts[0] if scripts else "/console/static/htmx.min.js") as answer:
+            sent = sum(len(piece) for piece in answer.iter_raw())
+    with server.client(**{"accept-encoding": "identity"}) as plain:
+        assert "content-encoding" not in plain.get("/console/static/htmx.min.js").headers
+    assert len(scripts) <= 1
+    assert 10_000 < sent < 30_000
+
+
 class Outside(HTMLParser):
     """Collects what a page would run or fetch besides the server's own files."""
 

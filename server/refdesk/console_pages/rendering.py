@@ -5,6 +5,7 @@ What visitors, articles and the model wrote is only ever text here: every value 
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from functools import cache
 from importlib.resources import files
@@ -46,6 +47,11 @@ FOR_ADMINS = (("admin", "/console/staff"),)
 @cache
 def static_file(name: str) -> bytes:
     return files("refdesk.console_pages").joinpath("static", name).read_bytes()
+
+
+@cache
+def zipped(name: str) -> bytes:
+    return gzip.compress(static_file(name), 9, mtime=0)
 
 
 @cache

@@ -16,7 +16,7 @@ from refdesk.api.services import services_of
 from refdesk.api.staff import agents, member_of, own_pages
 from refdesk.console_pages.forms import form_of, own_address
 from refdesk.console_pages.problem_pages import SIGN_IN
-from refdesk.console_pages.rendering import LANGUAGE_COOKIE, STATIC, AnyRequest, go_to, show, static_file
+from refdesk.console_pages.rendering import LANGUAGE_COOKIE, STATIC, AnyRequest, go_to, show, static_file, zipped
 from refdesk.console_pages.texts import LANGUAGES
 from refdesk.errors import RequestError
 
@@ -93,9 +93,11 @@ async def choose_language(request: Request[Any, Any, Any]) -> Response[Any]:
 
 
 @get("/console/static/{name:str}", include_in_schema=False)
-async def console_static(name: FromPath[str]) -> Response[bytes]:
+async def console_static(request: Request[Any, Any, Any], name: FromPath[str]) -> Response[bytes]:
     """For everybody: the sign-in page needs them."""
     if name not in STATIC:
         raise RequestError(404, "not_found", "There is nothing at this address.")
-    headers = {"Cache-Control": "public, max-age=31536000, immutable"}
-    return Response(static_file(name), media_type=STATIC[name], headers=headers)
+    headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(static_file(name), media_type=STATIC[name], headers=headers)
+    return Response(zipped(name), media_type=STATIC[name], headers={**headers, "Content-Encoding": "gzip"})
