@@ -20,7 +20,7 @@ from question_sets import Encoders
 
 from refdesk.domain.gap_grouping import Encoded, Vectors, grouped
 from refdesk.domain.gap_ids import Member, named
-from refdesk.domain.gap_wordings import Wording
+from refdesk.domain.gap_wordings import Wording, without_preamble
 from refdesk.retrieval.baselines import off_topic
 
 TOGETHER = 50
@@ -33,7 +33,8 @@ class Pile:
         self.texts = [text for text, _, _ in asked]
         self.meant = [number for _, _, number in asked]
         self.wordings = [Wording.of(text, language) for text, language, _ in asked]
-        self.e5, self.minilm = (encoders.questions(name, self.texts) for name in ("e5", "minilm"))
+        bare = [without_preamble(text, language) for text, language, _ in asked]
+        self.e5, self.minilm = (encoders.questions(name, bare) for name in ("e5", "minilm"))
         beside = {name: {language: encoders.questions(name, questions) for language, questions in off_topic().items()}
                   for name in ("e5", "minilm")}  # fmt: skip
         self._beside = beside
@@ -119,6 +120,28 @@ def one_number_for_one_text(asked: list[tuple[str, str, int]]) -> list[tuple[str
     return [(text, language, same[number]) for text, language, number in asked]
 
 
+def some_without_counterpart(asked: list[tuple[str, str, int]], share: float, seed: int) -> list[tuple[str, str, int]]:
+    """Each question in all its languages with this probability, else in one of them."""
+    chance = random.Random(seed)
+    languages = sorted({language for _, language, _ in asked})
+    kept = {number: languages if chance.random() < share else [chance.choice(languages)]
+            for number in sorted({number for _, _, number in asked})}  # fmt: skip
+    return [row for row in asked if row[1] in kept[row[2]]]
+
+
+def measure_shares(name: str, encoders: Encoders, asked: list[tuple[str, str, int]]) -> None:
+    for share in (0.1, 0.3, 0.6):
+        counted = []
+        for seed in range(3):
+            pile = Pile(encoders, some_without_counterpart(asked, share, seed))
+            groups = pile.whole()
+            both = pairs(list(zip(pile.meant, groups, strict=True)))
+            counted.append((both, pairs(pile.meant), pairs(groups)))
+        right, really, grouped_together = map(sum, zip(*counted, strict=True))
+        print(f"  {name}, {share:.0%} in all languages: recall {right / really:.3f}  "
+              f"precision {right / grouped_together:.3f}", flush=True)  # fmt: skip
+
+
 def many_without_counterpart(asked: list[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
     """Of 400 questions 140 in English only, 140 in Russian only and 120 in both."""
     return [row for row in asked if (row[2] < 260 if row[1] == "en" else row[2] >= 140)]
@@ -139,12 +162,19 @@ def main() -> None:
     encoders = Encoders(asked.models, asked.vectors)
     measure("banking intents", Pile(encoders, banking(asked.sets[0])), asked.verbose)
     mixed = translated(asked.sets[1:3])
-    measure("English and Russian", Pile(encoders, mixed), asked.verbose)
+    pile = Pile(encoders, mixed)
+    measure("English and Russian", pile, asked.verbose)
+    print("  wrong by the set's numbers, all of them:", *pile.wrong(pile.whole()), sep="\n    ")
     mixed = one_number_for_one_text(mixed)
     measure("… identical texts one", Pile(encoders, mixed), False)
     measure("… most in one language", Pile(encoders, many_without_counterpart(mixed)), False)
+    for language in ("en", "ru"):
+        pile = Pile(encoders, [row for row in mixed if row[1] == language])
+        print(f"  … {language} only: {pairs(pile.whole())} pairs grouped, of {pairs(pile.meant)} right ones")
+    measure_shares("XQuAD", encoders, mixed)
     for path in asked.sets[3:]:
         measure(path.stem, Pile(encoders, everyday(path)), asked.verbose)
+        measure_shares(path.stem, encoders, everyday(path))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,15 @@
 """A month of a help centre: are the twenty gaps on top of the queue the twenty questions asked most without an answer?
 
     python tests/bench/month.py --models CACHE xquad_en.json xquad_en_qru.json [--turns 10000] [--postgres URL]
+    python tests/bench/month.py --models CACHE xquad_en.json xquad_en_qru.json --at-once FILE.sqlite --seed 1 2 3
 
 300 underlying questions: our everyday ones in three languages, the rest in two from the sets named. Half of them find
 an answer. How often each is asked falls with its rank (Zipf); one turn in three has slips of the pen, many a greeting;
-every fourth visitor asks again. The queue works as in the server, day by day.
+every fourth visitor asks again. The queue works as in the server, day by day; `--at-once` groups what the last day
+finds, without a database, for one month after another, with vectors kept in a file.
+
+Two questions that equally many asked are as good as one another: what was asked as often as the twentieth belongs to
+the twenty.
 """
 
 from __future__ import annotations
@@ -23,17 +28,22 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from grouping import Pile, figures
+from question_sets import Encoders
 
 from refdesk.adapters.onnx_embedder import load_e5, load_minilm
 from refdesk.adapters.sql_gaps import SqlGaps
 from refdesk.adapters.sql_open import open_database
 from refdesk.adapters.sql_store import SqlStore
 from refdesk.domain.conversation import Source, Turn, TurnTrail, Visitor
+from refdesk.domain.gap_grouping import grouped
 from refdesk.domain.gap_queue import GapFilter
-from refdesk.gaps.service import GapService
+from refdesk.gaps.assessing import wording_id
+from refdesk.gaps.service import PILE, GapService
 from refdesk.library import Library
 from refdesk.ports import ENGLISH, MULTILINGUAL, TurnRow
 from refdesk.settings import load
+from refdesk.text.redaction import redact
 
 HERE = Path(__file__).parent
 QUESTIONS, DAYS, TOP = 300, 30, 20
@@ -100,6 +110,44 @@ def month(questions: list[dict[str, str]], turns: int, chance: random.Random) ->
         yield Asked(meant, language, chance.choice(GREETINGS[language]) + text, visitor)
 
 
+def belonging(counts: Counter[int]) -> set[int]:
+    """What was asked as often as the TOP-th."""
+    least = counts.most_common(TOP)[-1][1]
+    return {meant for meant, count in counts.items() if count >= least}
+
+
+def at_once(questions: list[dict[str, str]], seed: int, turns: int, encoders: Encoders) -> None:
+    """A month's pile as the last day finds it."""
+    people: dict[str, set[int]] = {}
+    asked: dict[str, Asked] = {}
+    wanted: dict[int, set[int]] = {}
+    for number, one in enumerate(month(questions, turns, random.Random(seed))):
+        if one.meant % 2 == 0:
+            continue
+        wording = wording_id(redact(one.text), one.language, str(number))
+        asked.pop(wording, None)
+        asked[wording] = one
+        people.setdefault(wording, set()).add(one.visitor)
+        wanted.setdefault(one.meant, set()).add(one.visitor)
+    newest = list(asked)[-PILE:]
+    pile = Pile(encoders, [(asked[wording].text, asked[wording].language, asked[wording].meant) for wording in newest])
+    groups = grouped(pile.wordings, pile.encoded(list(range(len(newest)))), None, [len(people[one]) for one in newest])
+    rows: dict[int, list[int]] = {}
+    for row, group in enumerate(groups):
+        rows.setdefault(group, []).append(row)
+    weight = {group: len(set().union(*(people[newest[row]] for row in of_it))) for group, of_it in rows.items()}
+    first = sorted(rows, key=lambda group: (-weight[group], -max(rows[group])))[:TOP]
+    found = {Counter(pile.meant[row] for row in rows[group]).most_common(1)[0][0] for group in first}
+    counts = Counter({meant: len(visitors) for meant, visitors in wanted.items()})
+    last, next_one = (count for _, count in counts.most_common(TOP + 1)[-2:])
+    recall, precision = figures(pile.meant, groups)
+    print(
+        f"seed {seed}: {len(newest)} wordings, of the first {TOP} gaps {len(found & belonging(counts))} belong there; "
+        f"pairs {recall:.3f}/{precision:.3f}; place {TOP} was asked by {last}, the next one by {next_one}",
+        flush=True,
+    )
+
+
 class Month:
     def __init__(self, store: SqlStore, service: GapService) -> None:
         self.store, self.service = store, service
@@ -140,7 +188,12 @@ class SystemClock:
 
 
 async def run(asked: argparse.Namespace) -> None:
-    chance = random.Random(7)
+    if asked.at_once is not None:
+        encoders = Encoders(asked.models, asked.at_once)
+        for seed in asked.seed:
+            at_once(underlying(asked.sets), seed, asked.turns, encoders)
+        return
+    chance = random.Random(asked.seed[0])
     turns = list(month(underlying(asked.sets), asked.turns, chance))
     embedders = {MULTILINGUAL: load_e5(asked.models), ENGLISH: load_minilm(asked.models)}
     with tempfile.TemporaryDirectory() as folder:
@@ -181,7 +234,7 @@ async def report(simulated: Month, gaps: SqlGaps) -> None:
         found.append(meant)
         rank = wanted.index(meant) + 1 if meant in wanted else "-"
         print(f"{place:3}  visitors {gap.visitors:4} of {counts[meant]:4}  foreign {gap.count - of_it:3}  rank {rank}")
-    print(f"of the {TOP} asked most, {len({*found[:TOP]} & {*wanted})} are among the first {TOP} of the queue")
+    print(f"of the first {TOP} of the queue {len({*found[:TOP]} & belonging(counts))} belong to the {TOP} asked most")
 
 
 def main() -> None:
@@ -189,6 +242,8 @@ def main() -> None:
     parser.add_argument("--models", type=Path, required=True)
     parser.add_argument("--turns", type=int, default=10_000)
     parser.add_argument("--postgres")
+    parser.add_argument("--seed", type=int, nargs="+", default=[7])
+    parser.add_argument("--at-once", type=Path, metavar="FILE.sqlite")
     parser.add_argument("sets", type=Path, nargs=2)
     asyncio.run(run(parser.parse_args()))
 

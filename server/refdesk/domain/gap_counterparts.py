@@ -33,7 +33,7 @@ WRONG = 0.025
 POPULAR, MOST_POPULAR = 0.05, 0.15
 """How much less near a pair is where one is asked by e times as many visitors, and at most: what many ask in one
 language, many ask in the other."""
-FEW = 10
+FEW = 25
 """So many wrong pairs must have been seen for the pile to tell."""
 SHARES = np.linspace(0, 1, 101)
 RATES = np.linspace(0, 6, 601)

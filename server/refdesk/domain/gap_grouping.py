@@ -44,7 +44,7 @@ STRAY, TIMES = 0.6, 3
 """… and where one has so many times the other's visitors, whose wordings are misspelt ones then."""
 ROUNDS = 4
 SAME_COMPANY, ENOUGH = 0.71, 1.8
-OWN_WORDS, USUAL_WORDS, MOST_WORDS = 0.6, 0.2, 0.5
+OWN_WORDS, USUAL_WORDS, MOST_WORDS = 0.6, 0.25, 0.5
 """Weight of the share of content words that two have in common, against the usual one and up to one that is enough."""
 OTHER_NUMBERS, OTHER_KIND = 0.3, 0.05
 EXCHANGEABLE, ONE_SIDED = 0.05, 0.1
