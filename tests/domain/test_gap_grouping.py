@@ -10,7 +10,7 @@ import pytest
 from refdesk.domain.gap_grouping import Encoded, Vectors, grouped
 from refdesk.domain.gap_ids import Member, named
 from refdesk.domain.gap_nearness import Matrix, unit
-from refdesk.domain.gap_wordings import Wording
+from refdesk.domain.gap_wordings import Wording, without_preamble
 
 DIMENSIONS = 64
 
@@ -79,6 +79,41 @@ def test_a_usual_word_is_no_misspelt_other_one() -> None:
     ]
     groups = by_words(*texts)
     assert len(set(groups)) == len(texts)
+
+
+def test_a_space_in_the_wrong_place_is_a_slip_too() -> None:
+    assert by_words("How do I print address labels?", "How do I prin taddress labels?") == [0, 0]
+    assert by_words("Why does my screen flicker?", "Why does myscreen flicker?") == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("slip", "same"),
+    [
+        ("How do I exprot invocies of March as PDF?", True),
+        ("How do I exporti nvocies of March as PDF?", True),
+        ("How do I import invoices of March as PDF?", False),
+        ("How do I export voices of March as PDF?", False),
+    ],
+)
+def test_what_many_ask_is_known_through_two_slips_and_not_through_another_word(slip: str, same: bool) -> None:
+    texts = wordings("How do I export invoices of March as PDF?", slip, "Please record voices of birds")
+    groups = grouped(texts, None, visitors=[40, 1, 40])
+    assert (groups[0] == groups[1]) is same
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "bare"),
+    [
+        ("Hello! How do I export?", "en", "How do I export?"),
+        ("Dobrý den, jak exportovat?", "cs", "jak exportovat?"),
+        ("Hi, could you please: export?", "en", "export?"),
+        ("Invoices: how do I export them?", "en", "Invoices: how do I export them?"),
+        ("Hello, how?", "en", "Hello, how?"),
+        ("請問， export?", "zh", "請問， export?"),
+    ],
+)
+def test_a_greeting_goes_and_what_the_question_is_about_stays(question: str, language: str, bare: str) -> None:
+    assert without_preamble(question, language) == bare
 
 
 def test_languages_are_kept_apart_by_words() -> None:
