@@ -1,11 +1,12 @@
 """What a turn costs beside the plainest server that could be written: the raw SDK's loop with Chroma.
 
-    python tests/bench/turns.py FOLDER [--scenarios 16x0,16x300x10,1x0] [--with hashing,words,encoders] [--seconds 8]
+    python tests/bench/turns.py FOLDER [--scenarios 16x0,16x300x10,1x0,64x300] [--with hashing,words,encoders]
+                                       [--beside langgraph,haystack] [--seconds 8]
 
-FOLDER is a copy of the comparison suite (bench.py, fake_anthropic.py, peers/), with its environment venvs/floor and its
-corpora data/corpus-1k.jsonl and data/g1k (the same as Markdown). Vectors are made first. Then all servers run in turn
-against the same scripted model; a turn is search, get_document and a cited answer. Prints milliseconds of CPU a turn,
-their share of the floor's, what was added to the model's own time, and turns per second.
+FOLDER is a copy of the comparison suite (bench.py, peers.json, fake_anthropic.py, peers/), with its environment
+venvs/floor and its corpora data/corpus-1k.jsonl and data/g1k (the same as Markdown). Vectors are made first. Then all
+servers run in turn against the same scripted model; a turn is search, get_document and a cited answer. Prints
+milliseconds of CPU a turn, their share of the floor's, what was added to the model's own time, and turns per second.
 """
 
 from __future__ import annotations
@@ -42,13 +43,6 @@ STEPS = [
     {"tools": [{"name": "get_document", "input": {"id": "{{doc_id:0}}"}}]},
     {"tools": [{"name": "answer", "input": REPLY}]},
 ]
-FLOOR = {
-    "name": "floor",
-    "ingest": "../venvs/floor/bin/python peer_floor.py ingest",
-    "serve": "../venvs/floor/bin/python peer_floor.py serve {port}",
-    "request": {"path": "/ask", "json": {"question": "{{question}}"}},
-    "text": ["text"],
-}
 KINDS = {
     "words": f"{sys.executable} -m refdesk.cli serve --dense off",
     "hashing": f"{sys.executable} {HERE / 'hashing_server.py'}",
@@ -98,7 +92,9 @@ def run(folder: Path, args: argparse.Namespace) -> list[dict[str, Any]]:
     kinds = [peer(kind, folder) for kind in args.kinds.split(",")]
     for kind in kinds:
         prepare(kind, folder)
-    peers.write_text(json.dumps([FLOOR, *kinds]))
+    known = json.loads((folder / "peers.json").read_text())
+    beside = ["floor", *filter(None, args.beside.split(","))]
+    peers.write_text(json.dumps([*(one for one in known if one["name"] in beside), *kinds]))
     command = [sys.executable, "bench.py", "suite", peers, "--corpus", "data/corpus-1k.jsonl", "--out", out]
     command += ["--data", folder / "work", "--starts", "1", "--scenarios", args.scenarios]
     command += ["--seconds", str(args.seconds), "--max-turns", str(args.turns)]
@@ -127,7 +123,8 @@ def of(scenario: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--scenarios", default="16x0,16x300x10,1x0")
+    parser.add_argument("--scenarios", default="16x0,16x300x10,1x0,64x300")
+    parser.add_argument("--beside", default="", help="other peers of the suite that have their environment")
     parser.add_argument("--with", dest="kinds", default="hashing,words,encoders", help="of hashing, words, encoders")
     parser.add_argument("--seconds", type=int, default=8)
     parser.add_argument("--turns", type=int, default=400)
