@@ -106,16 +106,21 @@ def test_settings_in_force_are_shown_without_any_secret(new_server: Callable[...
         REFDESK_GAPS_WEBHOOK_URL=WEBHOOK,
         REFDESK_GAPS_WEBHOOK_SECRET=IDENTITY_SECRET[::-1],
         REFDESK_RETENTION_DAYS="77",
+        REFDESK_METRICS_KEY=STAFF_KEY[::-1],
         REFDESK_PERSONA="Be <b>kind</b>.",
+        REFDESK_PRICES="claude-haiku-5-5=0.10/0.50",
+        REFDESK_TRUSTED_PROXIES="10.0.0.0/8",
     ).start()
     with server.client(STAFF_KEY) as admin:
         page = admin.get("/console/settings").text
     assert all(setting.env in page for setting in SETTINGS)
-    for secret in (STAFF_KEY, IDENTITY_SECRET, IDENTITY_SECRET[::-1], MODEL_KEY, "secret-path-token"):
+    for secret in (STAFF_KEY, STAFF_KEY[::-1], IDENTITY_SECRET, IDENTITY_SECRET[::-1], MODEL_KEY, "secret-path-token"):
         assert secret not in page
     assert page.count(TEXTS["secret_set"][0]) == sum(s.secret for s in SETTINGS) - 1
     assert page.count(TEXTS["secret_unset"][0]) == 1, "the database is SQLite"
     assert "<bdi>77</bdi>" in page
+    assert "<bdi>claude-haiku-5-5=0.1/0.5</bdi>" in page
+    assert "<bdi>10.0.0.0/8</bdi>" in page
     assert "https://hooks.example.com" in page
     assert "Be &lt;b&gt;kind" in page
 
