@@ -6,6 +6,7 @@ Quick tests of what encoders make of questions: retrieval/test_gap_scope.py. A s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from scripted_api import Answer, ScriptedModel
 
 Make = Callable[..., RefdeskServer]
 SERVER_ERROR = Answer((b"{}",), 400, {"content-type": "application/json"})
-FAR = "Why do whales sing under water?"
+FAR = "What is the capital of Mongolia?"
 SAME = ("Do you sell tickets for the museum?", "Prodáváte vstupenky do muzea?")
 
 
@@ -85,7 +86,7 @@ def test_a_turn_tells_its_cause_and_that_of_the_queue(reader: httpx2.Client) -> 
     asked = reader.get(f"/v1/console/gaps/{far['id']}").json()["asked"][0]
     own = reader.get(f"/v1/console/turns/{asked['turn_id']}").json()["gap_cause"]
     assert own in ("weak_evidence", "nothing_found")
-    page = reader.get(f"/console/conversations/{asked['conversation_id']}").text
+    page = unescape(reader.get(f"/console/conversations/{asked['conversation_id']}").text)
     for name, cause in (("cause_then", own), ("cause_in_queue", "out_of_scope")):
         assert f"<dt>{TEXTS[name][0]}</dt><dd>{TEXTS['cause.' + cause][0]}" in page
     assert f'<a href="/console/gaps/{far["id"]}">' in page
@@ -115,6 +116,11 @@ def test_an_empty_queue_says_what_it_leaves_out(new_server: Make, database_url: 
                 link = TEXTS["out_of_scope"][number].format(count=1)
                 assert f'<a href="/console/gaps?cause=out_of_scope">{link}</a>' in shown
         assert word in staff.get("/console/gaps", params={"cause": "out_of_scope"}).text
+        talk = staff.get(f"/v1/console/gaps/{gap['id']}").json()["asked"][0]["conversation_id"]
+        page = unescape(staff.get(f"/console/conversations/{talk}").text)
+        for name, cause in (("cause_then", gap["cause"]), ("cause_in_queue", "out_of_scope")):
+            assert f"<dt>{TEXTS[name][0]}</dt><dd>{TEXTS['cause.' + cause][0]}" in page
+        assert TEXTS["cause_looked_again"][0] in page
 
 
 def test_a_gap_whose_words_are_found_but_not_covered_has_weak_evidence(
