@@ -16,9 +16,10 @@ from gap_parts import ask, eventually, fresh_database, gap_about, gaps, insuffic
 from model_replies import answering, opens
 from refdesk_server import PATIENCE, STAFF_KEY, RefdeskServer
 from server_fixtures import await_model
+from turn_events import asked
 
 from refdesk.console_pages.texts import TEXTS
-from scripted_api import Answer, ScriptedModel
+from scripted_api import Answer, ScriptedModel, opening
 
 Make = Callable[..., RefdeskServer]
 SERVER_ERROR = Answer((b"{}",), 400, {"content-type": "application/json"})
@@ -130,6 +131,43 @@ def test_a_gap_whose_words_are_found_but_not_covered_has_weak_evidence(
     with server.client(STAFF_KEY) as staff:
         ask(server, f"Zyx {word} srqpo jklm refunds bananas?")
         assert gap_about(staff, word)["cause"] == "weak_evidence"
+
+
+def test_a_gap_that_an_unread_article_answers_too_names_it(
+    new_server: Make, shared_model: ScriptedModel, database_url: str, word: str
+) -> None:
+    """Twenty articles say the same, and no turn is handed as many."""
+    server = new_server(shared_model.url, REFDESK_DATABASE_URL=database_url).start()
+    await_model(server, shared_model)
+    names = {f"{word}-{number}" for number in range(20)}
+    for name in names:
+        write(server, name, f"Paint {word} blue", f"Paint {word} blue with a brush.")
+    with server.client(STAFF_KEY) as staff:
+        sync(staff)
+        shared_model.script(insufficient())
+        turn = ask(server, f"How do I paint {word} blue?")
+        gap = gap_about(staff, word)
+        trail = staff.get(f"/v1/console/turns/{turn['id']}").json()
+        read = {found["id"] for found in trail["documents"] if found["read"]}
+        assert gap["cause"] == "missed"
+        assert gap["nearest"][0]["id"] in names - read
+
+
+def test_a_turn_that_its_visitor_stopped_is_no_gap(
+    new_server: Make, shared_model: ScriptedModel, database_url: str, word: str
+) -> None:
+    server = new_server(shared_model.url, REFDESK_DATABASE_URL=database_url).start()
+    await_model(server, shared_model)
+    shared_model.script(Answer((opening(),), ending="pings"), insufficient())
+    with server.client(STAFF_KEY) as staff, server.client(server.token()) as visitor:
+        with asked(visitor, f"When are refunds issued, {word} stopped?") as reader:
+            turn_id = next(iter(reader)).json["turn_id"]
+            eventually(lambda: len(shared_model.bodies) == 1)
+            assert visitor.post(f"/v1/turns/{turn_id}/stop").json()["status"] == "stopped"
+        assert ask(server, f"When are refunds issued, {word} later?")["status"] == "insufficient"
+        gap_about(staff, f"{word} later")
+        texts = {question["text"] for gap in gaps(staff) for question in gap["questions"]}
+        assert not any("stopped" in text for text in texts)
 
 
 # --- checked again with a model -----------------------------------------------------------------
