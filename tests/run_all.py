@@ -20,8 +20,8 @@ CHECKS = (
     ("lint", ["ruff", "check", "server", "tests"]),
     ("types", ["mypy"]),
     ("import layers", ["lint-imports"]),
-    ("tests", ["pytest", "-q", "-n", "4", "--dist", "loadfile", "--ignore-glob=*/browser*"]),
-    ("browser tests", ["pytest", "-q", "-n", "2", "--dist", "loadfile", "tests/browser", "tests/browser_console"]),
+    ("tests", ["pytest", "-q", "-n", "5", "--dist", "loadfile", "--ignore-glob=*/browser*"]),
+    ("browser tests", ["pytest", "-q", "-n", "3", "--dist", "loadfile", "tests/browser", "tests/browser_console"]),
 )
 
 

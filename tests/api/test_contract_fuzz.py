@@ -102,7 +102,7 @@ def is_another_on_the_wire(query: Any) -> bool:
 
 @pytest.mark.parametrize(("path", "method"), OPERATIONS, ids=NAMES)
 def test_no_request_gets_what_the_document_does_not_describe(fuzzed: RefdeskServer, path: str, method: str) -> None:
-    fuzz(fuzzed, path, method, 15, derandomize=True)
+    fuzz(fuzzed, path, method, 10, derandomize=True)
 
 
 @pytest.mark.long

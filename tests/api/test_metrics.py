@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +12,11 @@ import httpx2
 import pytest
 from model_replies import refund_answer
 from prometheus_client.parser import text_string_to_metric_families
-from refdesk_server import STAFF_KEY, RefdeskServer
+from refdesk_server import PATIENCE, STAFF_KEY, RefdeskServer
+from server_fixtures import await_model
+from turn_events import asked
 
-from scripted_api import Answer, ScriptedModel
+from scripted_api import Answer, ScriptedModel, answer_of
 
 METRICS_KEY = "C-METRICS-6f5e4d3c2b1a09f8e7d6c5b4a392817"
 QUESTION = "When are refunds issued?"
@@ -39,8 +43,10 @@ def watched(new_server: Callable[..., RefdeskServer], shared_model: ScriptedMode
 
 
 def test_turns_are_counted_by_what_they_came_to(watched: RefdeskServer, shared_model: ScriptedModel) -> None:
+    await_model(watched, shared_model)
     visitor, watcher = watched.client(watched.token()), watched.client(METRICS_KEY, host="refdesk.internal:8000")
     with visitor, watcher:
+        before = scraped(watcher)
         shared_model.script(refund_answer())
         assert visitor.post("/v1/ask", json={"question": QUESTION}).json()["status"] == "answered"
         shared_model.script(OVERLOADED)
@@ -48,8 +54,9 @@ def test_turns_are_counted_by_what_they_came_to(watched: RefdeskServer, shared_m
         foreign = {"question": "Do C_SECRET zebras like quantum chromodynamics lectures?"}
         refused = visitor.post("/v1/ask", json=foreign).json()
         assert refused["status"] == "insufficient"
-        series = scraped(watcher)
+        after = scraped(watcher)
         text = watcher.get("/metrics").text
+    series = {name: number - before.get(name, 0.0) for name, number in after.items()}
     assert value(series, "turns_total", status="answered", kind="question") == 1
     assert value(series, "turns_total", status="evidence", kind="question") == 1
     assert value(series, "turns_total", status="insufficient", kind="question") == 1
@@ -61,10 +68,10 @@ def test_turns_are_counted_by_what_they_came_to(watched: RefdeskServer, shared_m
     for phase, turns in {"retrieval": 3, "gate": 3, "total": 3, "model": 2, "first_word": 1}.items():
         assert value(series, "turn_seconds_count", phase=phase) == turns
         assert value(series, "turn_seconds_bucket", phase=phase, le="+Inf") == turns
-    assert value(series, "database_up") == 1
-    assert value(series, "articles") > 0
-    assert value(series, "dense", state="off") == 1
-    assert value(series, "turns_running") == value(series, "model_calls_running") == 0
+    assert value(after, "database_up") == 1
+    assert value(after, "articles") > 0
+    assert value(after, "dense", state="off") == 1
+    assert value(after, "turns_running") == value(after, "model_calls_running") == 0
     assert not [word for word in ("C_SECRET", "zebras", "C_UPSTREAM", "C-KEY", "C-METRICS") if word in text]
 
 
@@ -77,17 +84,19 @@ def test_the_article_names_every_figure_there_is(watched: RefdeskServer) -> None
 
 
 def test_a_call_that_waits_for_the_model_is_seen(watched: RefdeskServer, shared_model: ScriptedModel) -> None:
-    shared_model.script(Answer(hold_head=True, ending="silence"))
+    await_model(watched, shared_model)
+    held = threading.Event()
+    shared_model.script(Answer((held, *answer_of(refund_answer()).chunks)))
     with watched.client(watched.token()) as visitor, watched.client(METRICS_KEY) as watcher:
-        stream = {"accept": "text/event-stream"}
-        with visitor.stream("POST", "/v1/ask", json={"question": QUESTION}, headers=stream) as running:
-            pieces = running.iter_raw()
-            next(pieces)
+        with asked(visitor, QUESTION) as running:
+            end = time.monotonic() + PATIENCE
             while not shared_model.bodies:
-                assert value(scraped(watcher), "turns_running") == 1
-            assert value(scraped(watcher), "model_calls_running") == 1
-            for _ in pieces:  # until the model's silence has lasted too long
-                pass
+                assert time.monotonic() < end, "the model is never asked"
+                time.sleep(0.02)
+            series = scraped(watcher)
+            assert value(series, "turns_running") == value(series, "model_calls_running") == 1
+            held.set()
+            assert list(running)[-1].json["status"] == "answered"
         assert value(scraped(watcher), "model_calls_running") == 0
 
 

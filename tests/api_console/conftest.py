@@ -20,7 +20,8 @@ __all__ += ["postgres_server", "postgres_template", "postgres_url"]
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory, shared_model: ScriptedModel) -> Iterator[RefdeskServer]:
-    started = RefdeskServer(tmp_path_factory.mktemp("console"), shared_model.url).start()
+    settings = {"REFDESK_TRUSTED_PROXIES": "127.0.0.1"}  # people.log_in says where it comes from
+    started = RefdeskServer(tmp_path_factory.mktemp("console"), shared_model.url, **settings).start()
     yield started
     assert started.stop() == 0
 
