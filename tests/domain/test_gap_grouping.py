@@ -34,6 +34,23 @@ def apart(count: int, seed: int = 0) -> list[Matrix]:
     return list(np.linalg.qr(np.random.default_rng(seed).normal(size=(DIMENSIONS, count)))[0].T.astype(np.float32))
 
 
+OPPOSED = [
+    ("How do I turn on notifications?", "How do I turn off notifications?", "en"),
+    ("Can I pay with a card?", "Can I pay without a card?", "en"),
+    ("How do I enable sign-in codes?", "How do I disable sign-in codes?", "en"),
+    ("Как включить уведомления?", "Как отключить уведомления?", "ru"),
+    ("Jak zapnout upozornění?", "Jak vypnout upozornění?", "cs"),
+    ("Můžu platit s kartou?", "Můžu platit bez karty?", "cs"),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "language"), OPPOSED)
+def test_opposites_are_two_questions_however_near_they_are(one: str, other: str, language: str) -> None:
+    assert len(set(by_words(one, other, language=language))) == 2
+    near = encoded([apart(1)[0]] * 2)
+    assert len(set(grouped(wordings(one, other, language=language), near))) == 2
+
+
 # --- by words ---
 
 

@@ -49,6 +49,31 @@ _ASKED = {
 }
 ASKED = {what: re.compile(rf"\b(?:{words})\b") for what, words in _ASKED.items()}
 
+_OPPOSITES = (
+    "on off",
+    "with without",
+    "before after",
+    "in out",
+    "up down",
+    "enable disable",
+    "activate deactivate",
+    "включить выключить",
+    "включить отключить",
+    "подключить отключить",
+    "zapnout vypnout",
+    "zapnu vypnu",
+    "povolit zakázat",
+    "с без",
+    "до после",
+    "s bez",
+    "po před",
+)
+OPPOSITES = [tuple(fold(pair).split()) for pair in _OPPOSITES]
+"""Words of which a question has one or the other: to an index they are function words, to an encoder nearly the same,
+and to a reader the whole difference."""
+TELLING = frozenset(fold("off without before after out down без после bez před").split())
+"""Function words that turn a question into another one; their opposites stand in many for no reason."""
+
 PREAMBLE = re.compile(r"[^,:;!.?…]*[,:;!.…]+\s+")
 
 
@@ -93,7 +118,8 @@ class Wording(msgspec.Struct, frozen=True):
         there is no content word: such a question is like no other."""
         if not self.terms:
             return ""
-        return f"{self.language}:{' '.join(sorted(self.terms | self.numbers))}:{' '.join(sorted(self.asked))}"
+        told = (self.terms | self.numbers, self.asked | (self.small & TELLING))
+        return ":".join((self.language, *(" ".join(sorted(words)) for words in told)))
 
 
 def without_preamble(question: str, language: str) -> str:
@@ -112,8 +138,17 @@ def is_empty(text: str, language: str) -> bool:
 
 
 def asks_another_thing(one: Wording, other: Wording) -> bool:
-    """ "When …" and "where …" are two questions, however much the rest is alike."""
-    return bool(one.asked and other.asked and not one.asked & other.asked)
+    """ "When …" and "where …" are two questions, however much the rest is alike, and so are "on" and "off"."""
+    return bool(one.asked and other.asked and not one.asked & other.asked) or are_opposed(one, other)
+
+
+def are_opposed(one: Wording, other: Wording) -> bool:
+    """Whether each has another word of a pair of opposites, and not both."""
+    mine, yours = one.words | one.small, other.words | other.small
+    return any(
+        (this in mine) != (that in mine) and (this in mine, that in mine) == (that in yours, this in yours)
+        for this, that in OPPOSITES
+    )
 
 
 def differ(one: Wording, other: Wording) -> bool:
