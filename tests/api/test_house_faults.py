@@ -24,7 +24,7 @@ from help_centre import PUBLIC, article
 from model_replies import refund_answer
 from refdesk_server import PATIENCE, STAFF_KEY, RefdeskServer
 from server_fixtures import await_model
-from turn_events import asked
+from turn_events import Event, asked
 
 from postgres_fixtures import PostgresServer, postgres_server, postgres_template, postgres_url
 from scripted_api import Answer, ScriptedModel, answer_of
@@ -54,6 +54,16 @@ def client(housed: RefdeskServer, shared_model: ScriptedModel) -> Iterator[httpx
     shared_model.script(refund_answer())
     with housed.client(housed.token()) as opened:
         yield opened
+
+
+@contextmanager
+def held_turn(client: httpx2.Client, model: ScriptedModel) -> Iterator[tuple[str, Iterator[Event], threading.Event]]:
+    """A turn that runs: its id, the events that are to come, and what lets the model answer."""
+    gate = threading.Event()
+    model.script(Answer((gate, *answer_of(refund_answer()).chunks)))
+    with asked(client, QUESTION) as reader:
+        events = iter(reader)
+        yield next(events).json["turn_id"], events, gate
 
 
 def ask(client: httpx2.Client) -> httpx2.Response:
@@ -108,15 +118,10 @@ def test_a_long_lock_is_told_and_reading_goes_on(
 def test_a_turn_that_ends_while_the_database_is_locked_is_not_lost(
     housed: RefdeskServer, client: httpx2.Client, shared_model: ScriptedModel
 ) -> None:
-    gate = threading.Event()
-    shared_model.script(Answer((gate, *answer_of(refund_answer()).chunks)))
-    with asked(client, QUESTION) as reader:
-        events = iter(reader)
-        turn_id = next(events).json["turn_id"]
-        with locked(housed) as other:
-            gate.set()
-            threading.Timer(1.0, other.rollback).start()
-            done = list(events)[-1]
+    with held_turn(client, shared_model) as (turn_id, events, gate), locked(housed) as other:
+        gate.set()
+        threading.Timer(1.0, other.rollback).start()
+        done = list(events)[-1]
     assert done.name == "done"
     assert client.get(f"/v1/turns/{turn_id}").json() == done.json
 
@@ -162,11 +167,7 @@ def test_a_full_disk_is_told_and_reading_goes_on(
 def test_a_turn_that_ends_on_a_full_disk_is_stored_once_there_is_room(
     housed: RefdeskServer, client: httpx2.Client, shared_model: ScriptedModel
 ) -> None:
-    gate = threading.Event()
-    shared_model.script(Answer((gate, *answer_of(refund_answer()).chunks)))
-    with asked(client, QUESTION) as reader:
-        events = iter(reader)
-        turn_id = next(events).json["turn_id"]
+    with held_turn(client, shared_model) as (turn_id, events, gate):
         with full_disk(housed):
             gate.set()
             last = list(events)[-1]
@@ -322,12 +323,8 @@ def test_turns_outlive_a_restart_of_postgresql(
     """While the model answers: the turn ends where it began, and is stored as it was told, or a little later."""
     server = new_server(shared_model.url, REFDESK_DATABASE_URL=postgres_url, REFDESK_TURN_SECONDS="30").start()
     await_model(server, shared_model)
-    gate = threading.Event()
-    shared_model.script(Answer((gate, *answer_of(refund_answer()).chunks)))
     with server.client(server.token()) as client:
-        with asked(client, QUESTION) as reader:
-            events = iter(reader)
-            turn_id = next(events).json["turn_id"]
+        with held_turn(client, shared_model) as (turn_id, events, gate):
             until(lambda: bool(shared_model.bodies))
             postgres_server.stop()
             try:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, exc, insert, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, exc, insert, select, text, update
 
 from refdesk.adapters import sql_article_days, sql_stats, sql_visitors
 from refdesk.adapters.search_words import words
@@ -55,7 +55,7 @@ ADD_CONVERSATION, ADD_TURN, ADD_BODY = insert(conversations), insert(turns), ins
 BEFORE = (
     select(turns.c.seq, conversations.c.visitor_id, *sql_stats.COUNTED)
     .select_from(turns.join(conversations))
-    .where(turns.c.id == bindparam("turn_id"), or_(*(turns.c.status == text(f"'{s}'") for s in UNFINISHED)))
+    .where(turns.c.id == bindparam("turn_id"))
     .with_for_update(of=turns)
 )
 FINISH = update(turns).where(turns.c.seq == bindparam("of"))
@@ -188,7 +188,7 @@ def finish(connection: Connection, turn: Turn, trail: TurnTrail) -> None:
 
     Only a turn that may be a gap is left to look at, so that the others, most of all, cost the queue nothing."""
     before = connection.execute(BEFORE, {"turn_id": turn.id}).mappings().first()
-    if before is None:
+    if before is None or before["status"] not in UNFINISHED:
         return
     seq, visitor_id = before["seq"], before["visitor_id"]
     failed = is_unanswered(turn, visitor_id)

@@ -67,6 +67,10 @@ class Part(NamedTuple):
         return f"{kind}-{digest.hexdigest()}-{encoder}"
 
 
+_Key: TypeAlias = tuple[str, tuple[Part, ...]]
+"""An encoder, and the parts that are asked together."""
+
+
 class Near(NamedTuple):
     """Rows, rising, and how near they are. `cosine` and `title` are plain cosines; `similarity` is what ranks."""
 
@@ -91,6 +95,11 @@ class _Asked(NamedTuple):
     @property
     def encoder(self) -> str:
         return ENGLISH if self.language == self.spoken == "en" else MULTILINGUAL
+
+    @property
+    def key(self) -> _Key:
+        """What everything that is prepared for such questions is kept by."""
+        return self.encoder, tuple(self.parts)
 
     @property
     def is_native(self) -> bool:
@@ -176,10 +185,10 @@ class DensePassages:
         self._vectors, self._embedders, self._baselines = vectors, embedders, baselines
         parts = {part_of(article) for article in snapshot.catalogue.all if article.passages}
         self._means = {(part, name): self._mean(part, name) for part in parts for name in encoders_of(part.language)}
-        self._means_of: dict[tuple[str, tuple[Part, ...]], tuple[float, _Means]] = {}
+        self._means_of: dict[_Key, tuple[float, _Means]] = {}
         """Over several parts: few combinations are visible to anybody."""
-        self._held: dict[tuple[str, tuple[Part, ...]], _Held | None] = {}
-        self._lengths: dict[tuple[str, tuple[Part, ...], bool], tuple[Vectors, Vectors]] = {}
+        self._held: dict[_Key, _Held | None] = {}
+        self._lengths: dict[tuple[_Key, bool], tuple[Vectors, Vectors]] = {}
         self._axes = np.array(baselines.axes if baselines else (), np.float32)
         self._titles = _titles(snapshot) if baselines is None else {}
 
@@ -264,11 +273,10 @@ class DensePassages:
 
     def _all_of(self, asked: _Asked) -> _Held | None:
         """None where there are too many."""
-        key = asked.encoder, tuple(asked.parts)
-        if key not in self._held:
+        if asked.key not in self._held:
             texts, titles = self._vectors.everything(asked.texts), self._vectors.everything(asked.titles)
-            self._held[key] = None if texts is None or titles is None else self._centred(asked, texts, titles)
-        return self._held[key]
+            self._held[asked.key] = None if texts is None or titles is None else self._centred(asked, texts, titles)
+        return self._held[asked.key]
 
     def _centred(self, asked: _Asked, texts: tuple[Any, Any, Any], titles: tuple[Any, Any, Any]) -> _Held:
         share, means = self._visible_means(asked)
@@ -278,7 +286,7 @@ class DensePassages:
     def _lengths_of(self, asked: _Asked, held: _Held) -> tuple[Vectors, Vectors]:
         """What a product with the question is divided by: the rest of `_direction`, since the question has lost the
         directions in which languages differ, and a product with it does not see them in a passage either."""
-        key = asked.encoder, tuple(asked.parts), asked.is_native
+        key = asked.key, asked.is_native
         if key not in self._lengths:
             texts, titles = (_lengths(self._without_axes(asked, vectors)) for vectors in (held.texts, held.titles))
             self._lengths[key] = texts, titles
@@ -335,10 +343,9 @@ class DensePassages:
 
     def _visible_means(self, asked: _Asked) -> tuple[float, _Means]:
         """The share of them to take off; means over the parts by their size, as far as the samples tell it."""
-        key = asked.encoder, tuple(asked.parts)
-        if key not in self._means_of:
-            self._means_of[key] = _joined([self._means[part, asked.encoder] for part in asked.parts])
-        return self._means_of[key]
+        if asked.key not in self._means_of:
+            self._means_of[asked.key] = _joined([self._means[part, asked.encoder] for part in asked.parts])
+        return self._means_of[asked.key]
 
 
 def _joined(means: Sequence[_Means]) -> tuple[float, _Means]:
