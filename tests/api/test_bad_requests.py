@@ -107,6 +107,36 @@ def test_a_body_that_is_no_json_object_is_a_bad_request(
 
 
 @pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("ask", b'{"question": "refunds?", "question": "gift cards?"}', "question"),
+        ("ask", b'{"question": "refunds?", "question": "refunds?"}', "question"),
+        ("ask", b'{"question": "refunds?", "\\u0071uestion": "gift cards?"}', "question"),
+        ("ask", b'{"question": "refunds?", "locale": null, "locale": "en"}', "locale"),
+        ("ask", b'{"question": "refunds?", "page": {"url": "/a", "url": "/b"}}', "url"),
+        ("ask", b'{"question": "refunds?", "page": {"url": "/a"}, "page": null}', "page"),
+        ("ask", b'{"messages": [], "question": "refunds?", "messages": []}', "messages"),
+        ("session", b'{"identity": "x", "identity": null}', "identity"),
+        ("console/sync", b'{"wait": true, "force": false, "force": true}', "force"),
+    ],
+    ids=lambda value: repr(value)[:50] if isinstance(value, bytes) else None,
+)
+def test_a_field_that_stands_twice_is_named(
+    server: RefdeskServer, model: ScriptedModel, path: str, body: bytes, field: str
+) -> None:
+    """One program would take the first value and another the last."""
+    with server.client(STAFF_KEY) as staff:
+        answer = staff.post(f"/v1/{path}", content=body, headers={"content-type": "application/json"})
+    problem(answer, 400, "field_repeated", field)
+    assert not model.bodies
+
+
+def test_a_name_may_stand_in_two_objects(visitor: httpx2.Client) -> None:
+    body = b'{"page": {"title": "question", "url": "/question"}, "question": "{\\"question\\": 1, \\"question\\": 2}"}'
+    assert post(visitor, body).status_code == 200
+
+
+@pytest.mark.parametrize(
     "kind",
     ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp",
      "text/json", "application/xml", "application/json-patch+json", ", application/json", ""],

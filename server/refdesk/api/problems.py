@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -151,6 +154,23 @@ def refuse_bent(value: Any, kind: Any) -> None:
         raise RequestError(400, "invalid_request", f"`{field}`: {what}.", field=field) from error
 
 
+def refuse_repeated_names(body: bytes) -> None:
+    """Raises RequestError 400 where an object has a name twice, however it is spelt: a proxy that looks at bodies may
+    take the first value, and the decoder takes the last. A body that is no JSON is left to the decoder."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            counts = Counter(name for name, _ in pairs)
+            repeated = next(name for name, count in counts.items() if count > 1)[:80]
+            detail = f"`{repeated}` stands twice in one object; send it once."
+            raise RequestError(400, "field_repeated", detail, field=repeated)
+        return made
+
+    with suppress(ValueError, RecursionError):
+        json.loads(body, object_pairs_hook=once, strict=False)
+
+
 class JsonRequest(Request[Any, Any, Any]):
     """A body that breaks off, or is nested so deeply that the decoder gives up, is a bad body, not a fault of ours."""
 
@@ -162,11 +182,12 @@ class JsonRequest(Request[Any, Any, Any]):
 
     async def json(self) -> Any:
         """What the decoder would bend into its type (`"force": "no"`, `"page": "null"`) is refused like any other value
-        of a wrong type."""
+        of a wrong type, and so is a name that stands twice."""
         try:
             value = await super().json()
         except RecursionError as error:
             raise SerializationException from error
+        refuse_repeated_names(await self.body())
         data = self.scope["route_handler"].parsed_fn_signature.parameters.get("data")
         if data is not None:
             refuse_bent(value, data.annotation)
