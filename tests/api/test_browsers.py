@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Callable
 
 import httpx2
 import pytest
-from refdesk_server import SHOP, RefdeskServer
-from turn_events import all_events
+from refdesk_server import SHOP, STAFF_KEY, RefdeskServer
+from turn_events import all_events, asked
 
-from scripted_api import ScriptedModel
+from scripted_api import Answer, ScriptedModel, closing, event, opening
 
 EVIL = "https://evil.test"
 LOOKALIKES = [
@@ -78,15 +79,28 @@ def test_a_preflight_says_what_is_allowed(visitor: httpx2.Client) -> None:
     ("method", "path", "body", "status"),
     [("POST", "/v1/ask", {"question": ""}, 400), ("GET", "/v1/turns/t_1", None, 404), ("GET", "/v1/none", None, 404),
      ("GET", "/v1/ask", None, 405), ("POST", "/v1/session", {"identity": "x"}, 401),
-     ("GET", "/v1/console/sync", None, 401), ("POST", "/v1/ask", {"question": "a", "b": 1}, 400)],
+     ("GET", "/v1/console/sync", None, 401), ("POST", "/v1/ask", {"question": "a", "b": 1}, 400),
+     ("POST", "/v1/ask", {"question": "a" * 70_000}, 413)],
 )  # fmt: skip
 def test_errors_can_be_read_by_an_allowed_page(
     visitor: httpx2.Client, method: str, path: str, body: dict[str, str] | None, status: int
 ) -> None:
     answer = visitor.request(method, path, json=body, headers={"origin": SHOP})
     assert answer.status_code == status
-    assert answer.headers["access-control-allow-origin"] == SHOP
+    readable_by(answer, SHOP)
+
+
+def readable_by(answer: httpx2.Response, origin: str) -> None:
+    assert answer.headers["access-control-allow-origin"] == origin
     assert "retry-after" in answer.headers["access-control-expose-headers"].lower()
+
+
+def test_what_is_not_allowed_to_a_caller_can_be_read_too(server: RefdeskServer) -> None:
+    """403 for who is asking, not for where the page comes from."""
+    with server.client(STAFF_KEY) as staff:
+        answer = staff.delete("/v1/me", headers={"origin": SHOP})
+    assert answer.status_code == 403
+    readable_by(answer, SHOP)
 
 
 def test_too_many_requests_can_be_read_by_an_allowed_page(new_server: Callable[..., RefdeskServer]) -> None:
@@ -98,7 +112,7 @@ def test_too_many_requests_can_be_read_by_an_allowed_page(new_server: Callable[.
         assert answer.status_code == 429
         assert answer.json()["code"] == "rate_limited"
         assert 1 <= int(answer.headers["retry-after"]) <= 60
-        assert answer.headers["access-control-allow-origin"] == SHOP
+        readable_by(answer, SHOP)
     with server.client() as fresh:  # a new session is no new quota
         codes = [fresh.post("/v1/ask", json={"question": "refunds?"}).status_code for _ in range(45)]
     assert codes[-1] == 429
@@ -149,10 +163,16 @@ def test_head_is_get_without_the_body(visitor: httpx2.Client, path: str) -> None
     [("/v1/articles", "application/json; charset=utf-8"), ("/articles/refunds", "text/html; charset=utf-8"),
      ("/", "text/html; charset=utf-8"), ("/v1/search?q=refunds", "application/json; charset=utf-8"),
      ("/schema/openapi.json", "application/vnd.oai.openapi+json; charset=utf-8"),
-     ("/health/ready", "application/json; charset=utf-8")],
+     ("/health/ready", "application/json; charset=utf-8"), ("/console/sign-in", "text/html; charset=utf-8"),
+     ("/v1/console/export.csv", "text/csv; charset=utf-8"),
+     ("/v1/console/export.jsonl", "application/x-ndjson; charset=utf-8"),
+     ("/v1/console/sync", "application/json; charset=utf-8"), ("/metrics", "text/plain; version=0.0.4; charset=utf-8")],
 )  # fmt: skip
-def test_every_answer_is_told_apart_and_kept_out_of_caches(visitor: httpx2.Client, path: str, kind: str) -> None:
-    answer = visitor.get(path)
+def test_every_answer_is_told_apart_and_kept_out_of_caches(
+    server: RefdeskServer, visitor: httpx2.Client, path: str, kind: str
+) -> None:
+    headers = {"authorization": f"Bearer {STAFF_KEY}"} if path.startswith(("/v1/console", "/metrics")) else {}
+    answer = visitor.get(path, headers=headers)
     assert answer.status_code == 200
     assert answer.headers["content-type"] == kind
     assert answer.headers["x-content-type-options"] == "nosniff"
@@ -164,6 +184,20 @@ def test_every_answer_is_told_apart_and_kept_out_of_caches(visitor: httpx2.Clien
         assert "unsafe" not in policy
 
 
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("/widget/refdesk.js", "text/javascript"), ("/widget/check.js", "text/javascript"), ("/static/page.css", "text/css"),
+     ("/static/ask.js", "text/javascript"), ("/console/static/console.css", "text/css"),
+     ("/console/static/htmx.min.js", "text/javascript")],
+)  # fmt: skip
+def test_files_for_every_page_are_told_apart(visitor: httpx2.Client, path: str, kind: str) -> None:
+    answer = visitor.get(path)
+    assert answer.headers["content-type"] == f"{kind}; charset=utf-8"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "no-store" not in answer.headers["cache-control"]
+    assert "server" not in answer.headers
+
+
 def test_a_stream_is_not_held_back(visitor: httpx2.Client) -> None:
     body = {"question": "refunds?"}
     headers = {"accept": "text/event-stream", "accept-encoding": "gzip, br"}
@@ -173,5 +207,36 @@ def test_a_stream_is_not_held_back(visitor: httpx2.Client) -> None:
         assert response.headers["x-accel-buffering"] == "no"
         assert response.headers["x-content-type-options"] == "nosniff"
         assert "content-encoding" not in response.headers
+        assert "server" not in response.headers
         response.read()
     assert all_events(visitor, "refunds?")[0].name == "accepted"
+
+
+def test_each_piece_comes_before_the_next_is_made(server: RefdeskServer, model: ScriptedModel) -> None:
+    """Whatever a client says that it can unpack: the model goes on only once the piece before was read."""
+    start = '{"outcome": "answered", "claims": [], "answer": "'
+    pieces = [f"Refunds are issued within {n} days. " for n in (14, 15, 16)]
+    gates = [threading.Event() for _ in pieces]
+    block = {"type": "content_block_start", "index": 0,
+             "content_block": {"type": "tool_use", "id": "toolu_1", "name": "answer", "input": {}}}  # fmt: skip
+    chunks: list[bytes | threading.Event] = [opening(), event(block), given(start)]
+    for piece, gate in zip(pieces, gates, strict=True):
+        chunks += [given(piece), gate]
+    stop = event({"type": "content_block_stop", "index": 0})
+    model.script(Answer((*chunks, given('"}'), stop, closing("tool_use"))))
+    with server.client(server.token(), **{"accept-encoding": "gzip, deflate, br, zstd"}) as client:
+        with asked(client, "When are refunds issued?") as reader:
+            events, shown = iter(reader), ""
+            for piece, gate in zip(pieces, gates, strict=True):
+                while piece.strip() not in shown:
+                    came = next(events)
+                    assert came.name != "done"
+                    shown += came.json["text"] if came.name == "delta" else ""
+                gate.set()
+            assert list(events)[-1].json["answer"] == "".join(pieces)
+
+
+def given(text: str) -> bytes:
+    """A piece of a tool call's input."""
+    delta = {"type": "input_json_delta", "partial_json": text}
+    return event({"type": "content_block_delta", "index": 0, "delta": delta})

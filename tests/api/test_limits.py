@@ -10,6 +10,7 @@ import httpx2
 import pytest
 from model_replies import refund_answer
 from refdesk_server import RefdeskServer
+from server_fixtures import await_model
 from turn_events import asked
 
 from postgres_fixtures import empty_postgres_url, postgres_server, postgres_template, postgres_url
@@ -125,10 +126,11 @@ def test_a_visitor_an_address_all_and_failed_sign_ins_have_limits_that_a_restart
 
 
 @pytest.fixture(scope="module")
-def behind_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RefdeskServer]:
+def behind_proxy(tmp_path_factory: pytest.TempPathFactory, shared_model: ScriptedModel) -> Iterator[RefdeskServer]:
     """A server whose tests come from an address each."""
     settings = {**LIMITED, "REFDESK_TURNS_PER_ADDRESS": "6", "REFDESK_TRUSTED_PROXIES": "127.0.0.1"}
-    started = RefdeskServer(tmp_path_factory.mktemp("limited"), **settings).start()
+    started = RefdeskServer(tmp_path_factory.mktemp("limited"), shared_model.url, **settings).start()
+    await_model(started, shared_model)
     yield started
     started.kill()
 
@@ -138,6 +140,14 @@ def test_what_began_nothing_counts_against_nobody(behind_proxy: RefdeskServer) -
         answers = [ask(visitor, **{"Idempotency-Key": "again"}) for _ in range(10)]
         assert {answer.json()["id"] for answer in answers} == {answers[0].json()["id"]}
         assert [refused(ask(visitor)) for _ in range(5)] == [False] * 4 + [True]
+
+
+def test_what_is_refused_asks_no_model(behind_proxy: RefdeskServer, model: ScriptedModel) -> None:
+    """As many calls as questions that were let in, and none for those above."""
+    model.script(refund_answer())
+    with behind_proxy.client(behind_proxy.token(), **{"x-forwarded-for": "198.51.100.3"}) as visitor:
+        assert [refused(ask(visitor)) for _ in range(8)] == [False] * 5 + [True] * 3
+    assert len(model.bodies) == 5
 
 
 def test_whoever_tries_ids_of_conversations_is_limited_by_address(behind_proxy: RefdeskServer) -> None:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import httpx2
 import pytest
 from model_replies import refund_answer
-from refdesk_server import STAFF_KEY, RefdeskServer
+from refdesk_server import SHOP, STAFF_KEY, RefdeskServer
 from server_fixtures import await_model
 from turn_events import EventReader, asked
 
@@ -70,6 +70,10 @@ def test_who_finds_no_place_gets_503_and_nothing_is_stored(server: RefdeskServer
     with ExitStack() as open_, server.client() as visitor:
         readers = [begin(server, open_)[1] for _ in range(PLACES)]
         assert all(busy(ask(visitor)) for _ in range(5))
+        told = visitor.post("/v1/ask", json={"question": QUESTION}, headers={"origin": SHOP})
+        assert busy(told)
+        assert told.headers["access-control-allow-origin"] == SHOP, "the widget reads when to come back"
+        assert "retry-after" in told.headers["access-control-expose-headers"]
         with server.client(STAFF_KEY) as staff:
             assert staff.post("/v1/console/preview", json={"question": QUESTION, "roles": []}).status_code == 503
             assert "refdesk_model_places_taken 2.0" in staff.get("/metrics").text

@@ -47,7 +47,7 @@ async def metrics(request: Request[Any, Any, Any]) -> Response[bytes]:
     services = services_of(request)
     figures = [*services.measures.figures(), *state_of(services), *await database_of(services)]
     text, media_type = services.exposition(figures, services.measures.latencies)
-    return Response(text, media_type=media_type)
+    return Response(text, headers={"Content-Type": media_type})  # as `media_type` it would get a second charset
 
 
 def state_of(services: Services) -> list[Figure]:

@@ -17,7 +17,7 @@ from refdesk.api.services import Services, services_of
 from refdesk.corpus.images import IMAGE_HEADERS
 from refdesk.errors import RequestError
 
-STATIC = {"ask.js": "text/javascript", "page.css": "text/css; charset=utf-8", "favicon.svg": "image/svg+xml"}
+STATIC = {"ask.js": "text/javascript", "page.css": "text/css", "favicon.svg": "image/svg+xml"}
 
 
 @get("/", include_in_schema=False)

@@ -28,9 +28,9 @@ POLICY = (
 HEADERS = {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
 LANGUAGE_COOKIE = "__Host-refdesk-language"
 STATIC = {
-    "console.css": "text/css; charset=utf-8",
-    "htmx.min.js": "text/javascript; charset=utf-8",
-    "htmx.LICENSE.txt": "text/plain; charset=utf-8",
+    "console.css": "text/css",
+    "htmx.min.js": "text/javascript",
+    "htmx.LICENSE.txt": "text/plain",
 }
 AnyRequest = Request[Any, Any, Any]
 NAVIGATION: tuple[tuple[str, str], ...] = (
