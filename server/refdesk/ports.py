@@ -111,6 +111,9 @@ class Embedder(Protocol):
 
     def embed_passages(self, texts: Sequence[str]) -> Any: ...
 
+    def remembers(self, query: str) -> bool:
+        """Whether its vector is known, so that it takes no time."""
+
 
 class VectorRow(msgspec.Struct, frozen=True, gc=False):
     """A text to be found by its vector. An index is built from all of them; the same text is embedded once."""

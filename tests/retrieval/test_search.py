@@ -6,11 +6,13 @@ import threading
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 import pytest
 from corpora import ANONYMOUS, CENTRE, STAFF, article, snapshot
 
 from refdesk.domain.articles import HelpCentre
 from refdesk.retrieval import search
+from refdesk.retrieval.fusion import NOTHING, Nearest
 
 
 async def ids(corpus, question: str, roles=ANONYMOUS, **options) -> list[str]:
@@ -109,12 +111,19 @@ class Dense:
     def __init__(self, found: Sequence[tuple[int, float]], failure: Exception | None = None) -> None:
         self.found, self.failure = found, failure
         self.asked: list[tuple[str, str, list[tuple[str, ...]]]] = []
+        self.threads: set[int] = set()
+        self.near = True
+
+    def at_hand(self, queries, language, scope):
+        return self.near
 
     def scores(self, query, language, scope, limit):
         self.asked.append((query, language, sorted(scope.audiences)))
+        self.threads.add(threading.get_ident())
         if self.failure:
             raise self.failure
-        return self.found
+        rows, similarity = zip(*self.found, strict=True)
+        return Nearest(np.array(rows, np.int32), np.array(similarity, np.float32))
 
     def signals(self, query, language, scope, rows):
         return {row: {"cosine": near} for row, near in self.found if row in rows}
@@ -169,16 +178,70 @@ async def test_a_dense_index_that_hangs_is_given_up_and_left_alone(monkeypatch: 
     asked = []
 
     class Hanging:
+        def at_hand(self, queries, language, scope):
+            return False
+
         def scores(self, query, language, scope, limit):
             asked.append(query)
             release.wait(10)
-            return []
+            return NOTHING
 
     corpus = snapshot(PAIR, dense=Hanging())
     results = [await corpus.search("refund", ANONYMOUS) for _ in range(3)]
     release.set()
     assert all(result.degraded and result.hits for result in results)
     assert asked == ["refund"]
+
+
+@pytest.mark.parametrize("near", [True, False])
+async def test_only_what_takes_time_is_handed_to_a_thread(near: bool) -> None:
+    dense = Dense([(1, 0.9), (0, 0.5)])
+    dense.near = near
+    await snapshot(PAIR, dense=dense).search("refund", ANONYMOUS)
+    assert (threading.get_ident() in dense.threads) is near
+
+
+# --- what is remembered ---------------------------------------------------------------------------
+
+
+async def test_the_same_question_of_the_same_visitors_is_searched_once() -> None:
+    dense = Dense([(1, 0.9), (0, 0.5)])
+    corpus = snapshot(PAIR, dense=dense)
+    wide, narrow = [await corpus.search("refund", ANONYMOUS, limit=limit) for limit in (16, 1)]
+    assert len(dense.asked) == 1
+    assert narrow.hits == wide.hits[:1]
+    assert await ids(corpus, "refund", STAFF) != [hit.article.id for hit in wide.hits]
+    for other in ({"limit": 20}, {"language": "en"}, {"category": "Money"}):
+        await corpus.search("refund", ANONYMOUS, **other)
+    assert len(dense.asked) == 5
+
+
+async def test_fewer_hits_are_the_first_of_more() -> None:
+    """Copies stand behind all others, however many are asked for."""
+    text = "A refund of the yearly plan is possible within 14 days after the payment was made by card."
+    copies = [article(f"copy{n}", "Refunds", text) for n in range(6)]
+    others = [article(f"other{n}", f"Plan {n}", f"The yearly plan {n} has no refund {n}.") for n in range(5)]
+    for limit in range(1, 12):
+        few = await ids(snapshot([*copies, *others]), "refund of the yearly plan", limit=limit)
+        assert few == (await ids(snapshot([*copies, *others]), "refund of the yearly plan", limit=11))[:limit]
+        assert len(few) == limit
+
+
+async def test_a_search_without_the_dense_index_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "DENSE_REST", 0.0)
+    dense = Dense([(1, 0.9), (0, 0.5)], OSError())
+    corpus = snapshot(PAIR, dense=dense)
+    assert (await corpus.search("refund", ANONYMOUS)).degraded
+    dense.failure = None
+    assert not (await corpus.search("refund", ANONYMOUS)).degraded
+
+
+async def test_vectors_that_come_later_are_asked() -> None:
+    corpus = snapshot(PAIR)
+    question = "is a refund due soon"
+    assert await ids(corpus, question) == ["words"]
+    corpus.dense = Dense([(1, 0.9), (0, 0.5)])
+    assert await ids(corpus, question) == ["sense", "words"]
 
 
 def test_nothing_can_be_measured_in_an_empty_corpus() -> None:

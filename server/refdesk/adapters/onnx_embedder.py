@@ -57,6 +57,9 @@ class OnnxEmbedder:
         prefixed = [self._prefixes[1] + text for text in texts]
         return self._stacked(list((self._pool.map if self._pool else map)(self._embed, prefixed)))
 
+    def remembers(self, query: str) -> bool:
+        return query in self._recent
+
     def _stacked(self, vectors: list[Vectors]) -> Vectors:
         return np.stack(vectors) if vectors else np.empty((0, self.dimensions), np.float32)
 

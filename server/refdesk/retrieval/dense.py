@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from refdesk.domain.articles import Article, Passage
 from refdesk.ports import ENGLISH, MULTILINGUAL, Embedder, VectorIndex, VectorRow
 from refdesk.retrieval.baselines import Baseline, Baselines, OffTopic, Spread, reach_of
-from refdesk.retrieval.fusion import Scope
+from refdesk.retrieval.fusion import NOTHING, Nearest, Scope
 from refdesk.retrieval.search import CorpusSnapshot
 from refdesk.text.terms import content_words, primary
 
@@ -43,6 +43,8 @@ FOREIGN_SHARE = 0.3
 """Of the candidates that each other language is asked for, where there are passages in the question's own."""
 PACKED = 8
 """Passages that a question gets: the gate looks at the best of them."""
+AT_HAND = 10_000
+"""Vectors that are compared within a millisecond or so."""
 SAMPLE = 512
 """Vectors that a mean is taken from."""
 TITLES = 80
@@ -81,7 +83,7 @@ class Near(NamedTuple):
 
 
 NO_SCORES: Vectors = np.empty(0, np.float32)
-NOTHING = Near(np.empty(0, np.int32), NO_SCORES, NO_SCORES, NO_SCORES)
+UNKNOWN = Near(np.empty(0, np.int32), NO_SCORES, NO_SCORES, NO_SCORES)
 
 
 class _Asked(NamedTuple):
@@ -192,12 +194,15 @@ class DensePassages:
         self._axes = np.array(baselines.axes if baselines else (), np.float32)
         self._titles = _titles(snapshot) if baselines is None else {}
 
-    def scores(self, query: str, language: str, scope: Scope, limit: int) -> list[tuple[int, float]]:
-        """(row, similarity) best first, the `limit` nearest of each language."""
-        pairs: list[tuple[int, float]] = []
-        for rows, similarity in self._near(query, language, scope, limit):
-            pairs += zip(rows.tolist(), similarity.tolist(), strict=True)
-        return sorted(pairs, key=lambda pair: -pair[1])
+    def at_hand(self, queries: Sequence[str], language: str, scope: Scope) -> bool:
+        asked = [_Asked(query, language, *of) for query in queries for of in self._by_language(scope).items()]
+        held = [self._held.get(one.key) for one in asked]
+        few = sum(len(one.texts) + len(one.titles) for one in held if one is not None) <= AT_HAND
+        return few and None not in held and all(self._embedders[one.encoder].remembers(one.query) for one in asked)
+
+    def scores(self, query: str, language: str, scope: Scope, limit: int) -> Nearest:
+        found = list(self._near(query, language, scope, limit))
+        return Nearest(*(np.concatenate(column) for column in zip(*found, strict=True))) if found else NOTHING
 
     def signals(self, query: str, language: str, scope: Scope, rows: Sequence[int]) -> dict[int, dict[str, float]]:
         """What the gate weighs, for rows of these audiences: `cosine` and `title_cosine` by the encoder that the
@@ -242,14 +247,14 @@ class DensePassages:
         sample = titles[:: max(1, len(titles) // TITLES)][:TITLES]
         return Baseline(off_topic, reach_of([off_topic.above(best(*title)) for title in sample]))
 
-    def _near(self, query: str, language: str, scope: Scope, limit: int) -> Iterator[tuple[NDArray[np.int32], Vectors]]:
+    def _near(self, query: str, language: str, scope: Scope, limit: int) -> Iterator[Nearest]:
         visible = self._by_language(scope)
         for spoken, parts in visible.items():
             asked, is_foreign = _Asked(query, language, spoken, parts), spoken != language and language in visible
             rows, similarity = self._nearest(asked, round(FOREIGN_SHARE * limit) if is_foreign else limit)
             if self._baselines and len(visible) > 1 and (baseline := self._baselines.of(language, spoken)):
                 similarity = baseline.off_topic.above(similarity) - (FOREIGN if is_foreign else 0.0)
-            yield rows, similarity
+            yield Nearest(rows, similarity)
 
     def _by_language(self, scope: Scope) -> dict[str, list[Part]]:
         visible: dict[str, list[Part]] = {}
@@ -258,18 +263,18 @@ class DensePassages:
                 visible.setdefault(part.language, []).append(part)
         return visible
 
-    def _nearest(self, asked: _Asked, limit: int) -> tuple[NDArray[np.int32], Vectors]:
-        """Rows and their similarity, in no order: the nearest of all, or of what the index takes for nearest."""
+    def _nearest(self, asked: _Asked, limit: int) -> Nearest:
+        """In no order: the nearest of all, or of what the index takes for nearest."""
         question, held = self._question(asked), self._all_of(asked)
         if held is None:
             rows = [row for row, _ in self._vectors.query(asked.texts, question, limit)]
             near = self._measured(asked, rows)
-            return near.rows, near.similarity
+            return Nearest(near.rows, near.similarity)
         texts, titles = (_products(vectors, question) for vectors in (held.texts, held.titles))
         of_texts, of_titles = self._lengths_of(asked, held)
         similarity = _joined_similarity((texts / of_texts)[held.text_of], (titles / of_titles)[held.title_of])
         best = np.argpartition(-similarity, limit)[:limit] if limit < len(similarity) else np.arange(len(similarity))
-        return held.rows[best], similarity[best]
+        return Nearest(held.rows[best], similarity[best])
 
     def _all_of(self, asked: _Asked) -> _Held | None:
         """None where there are too many."""
@@ -314,7 +319,7 @@ class DensePassages:
         """Exactly, from the stored vectors."""
         found, texts, titles = self._vectors_of(asked, rows)
         if not len(found):
-            return NOTHING
+            return UNKNOWN
         plain, question = self._plain(asked), self._question(asked)
         share, means = self._visible_means(asked)
         text = self._direction(asked, texts - share * means.texts) @ question
@@ -326,7 +331,7 @@ class DensePassages:
         held = self._all_of(asked)
         if held is not None:
             share, means = self._visible_means(asked)
-            places = np.flatnonzero(np.isin(held.rows, np.asarray(rows, np.int32)))
+            places = _places(held.rows, np.sort(np.asarray(rows, np.int32)))
             texts, titles = held.texts[held.text_of[places]], held.titles[held.title_of[places]]
             return held.rows[places], texts + share * means.texts, titles + share * means.titles
         found, texts = self._vectors.vectors(asked.texts, rows)
@@ -382,6 +387,14 @@ def _enough(questions: Sequence[str], asked_in: str, spoken: str) -> Sequence[st
 
 def _lengths(vectors: Vectors) -> Vectors:
     return np.asarray(np.maximum(np.linalg.norm(vectors, axis=-1), 1e-9), np.float32)
+
+
+def _places(rising: NDArray[np.int32], wanted: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Where the wanted stand that are there; each stands once."""
+    places = np.searchsorted(rising, wanted)
+    there = places < len(rising)
+    there[there] = rising[places[there]] == wanted[there]
+    return places[there]
 
 
 def _products(vectors: Vectors, question: Vectors) -> Vectors:

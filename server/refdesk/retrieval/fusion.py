@@ -23,11 +23,30 @@ class Scope(NamedTuple):
     languages: Sequence[str]
 
 
-class DenseIndex(Protocol):
-    """Embedded passages of one generation. Blocking, 5 to 10 ms: called in a thread, and given up after a while."""
+class Nearest(NamedTuple):
+    """What the dense index found: each row once."""
 
-    def scores(self, query: str, language: str, scope: Scope, limit: int) -> Sequence[tuple[int, float]]:
-        """(row, similarity) best first, over the passages in scope; `language` is the question's.
+    rows: Rows
+    similarity: Scores
+
+    def best(self, limit: int) -> Nearest:
+        """Best first."""
+        order = np.argsort(-self.similarity, kind="stable")[:limit]
+        return Nearest(self.rows[order], self.similarity[order])
+
+
+NOTHING = Nearest(np.empty(0, np.int32), np.empty(0, np.float32))
+
+
+class DenseIndex(Protocol):
+    """Embedded passages of one generation. Blocking, 5 to 10 ms: called in a thread and given up after a while, unless
+    it is `at_hand`."""
+
+    def at_hand(self, queries: Sequence[str], language: str, scope: Scope) -> bool:
+        """Whether both others take less than handing them to a thread and back is worth (1 ms)."""
+
+    def scores(self, query: str, language: str, scope: Scope, limit: int) -> Nearest:
+        """Of the passages in scope, the `limit` nearest of each language, in no order; `language` is the question's.
 
         Similarities must be comparable between encoders where the languages of the rows call for several. Anything
         raised means "not now": the search goes on without."""
@@ -48,19 +67,28 @@ def lexical_only(ranking: Ranking) -> Fused:
     return Fused(ranking.rows, ranking.selfscore, np.full(len(ranking.rows), np.nan, np.float32))
 
 
-def fuse(ranking: Ranking, dense: Sequence[tuple[int, float]], lexical_weight: float) -> Fused:
+def fuse(ranking: Ranking, dense: Nearest, lexical_weight: float) -> Fused:
     """`dense` holds at least one row, best first. A row that it did not return is at most as near as its last."""
-    near = dict(dense)
-    rows = np.array(sorted({*map(int, ranking.rows), *near}), np.int32)
-    similarity = np.array([near.get(int(row), np.nan) for row in rows], np.float32)
-    share = np.zeros(len(rows), np.float32)
+    rows = np.union1d(ranking.rows, dense.rows)
+    similarity, share = np.full(len(rows), np.nan, np.float32), np.zeros(len(rows), np.float32)
+    similarity[np.searchsorted(rows, dense.rows)] = dense.similarity
     share[np.searchsorted(rows, ranking.rows)] = ranking.selfscore
-    best, last = dense[0][1], dense[-1][1]
-    zero = dense[min(SCALE, len(dense)) - 1][1]
+    best, last = float(dense.similarity[0]), float(dense.similarity[-1])
+    zero = float(dense.similarity[min(SCALE, len(dense.rows)) - 1])
     nearness = (np.nan_to_num(similarity, nan=last) - zero) / (best - zero if best > zero else 1.0)
     scores = nearness + lexical_weight * share**2
     order = np.lexsort((rows, -scores))
     return Fused(rows[order], scores[order].astype(np.float32), similarity[order])
+
+
+def nearest_of(found: Sequence[Nearest]) -> Nearest:
+    """Several wordings of one question: of each row the wording that it is nearest to."""
+    if len(found) <= 1:
+        return found[0] if found else NOTHING
+    both = Nearest(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    order = np.lexsort((-both.similarity, both.rows))
+    rows, first = np.unique(both.rows[order], return_index=True)
+    return Nearest(rows, both.similarity[order][first])
 
 
 def merge(rankings: Sequence[Ranking]) -> Ranking:

@@ -89,7 +89,7 @@ class View:
             self._words.move_to_end(name)
         return word
 
-    def rank(self, question: str, asked_in: str, limit: int, also: Sequence[int] = ()) -> Ranking:
+    def rank(self, question: str, asked_in: str, limit: int, also: Rows | None = None) -> Ranking:
         """The `limit` best rows by selfscore, and the visible rows `also`, whatever they score."""
         asked = [(number, self._asked(question, asked_in, number)) for number in self.spoken]
         share = np.zeros(len(self.visible), np.float32)
@@ -100,7 +100,7 @@ class View:
         found = np.flatnonzero(share > 0).astype(np.int32)
         scores = share[found]
         top = np.argpartition(-scores, limit)[:limit] if len(found) > limit else np.arange(len(found))
-        rows = np.union1d(found[top], np.array(also, np.int32))
+        rows = found[top] if also is None else np.union1d(found[top], also)
         rows = rows[np.lexsort((rows, -share[rows]))]
         spread = float(scores.std()) if len(scores) else 0.0
         z = float((scores.max() - scores.mean()) / spread) if spread > 1e-9 else 0.0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+import msgspec
 import numpy as np
 import structlog
 
@@ -16,9 +17,21 @@ from refdesk.domain.gate import OwnThreshold, comparable, evidence_score, in_for
 from refdesk.ports import Hit, SearchResult
 from refdesk.retrieval.baselines import WEIGHTS
 from refdesk.retrieval.catalogue import Catalogue
-from refdesk.retrieval.fusion import LEXICAL_WEIGHT, DenseIndex, Fused, Scope, fuse, lexical_only, merge
+from refdesk.retrieval.fusion import (
+    LEXICAL_WEIGHT,
+    NOTHING,
+    DenseIndex,
+    Fused,
+    Nearest,
+    Scope,
+    fuse,
+    lexical_only,
+    merge,
+    nearest_of,
+)
 from refdesk.retrieval.index import LexicalIndex
-from refdesk.retrieval.lexical import Ranking, View
+from refdesk.retrieval.lexical import Ranking, Rows, View
+from refdesk.retrieval.recent import Recent
 from refdesk.retrieval.wordings import reworded
 from refdesk.text.language import recognise
 from refdesk.text.terms import fold, primary
@@ -35,11 +48,36 @@ DENSE_SECONDS, DENSE_REST = 1.5, 5.0
 """How long one question waits for the dense index, and how long none asks it after a failure."""
 LONGER, STRANGE = 4, 0.75
 """Content words of a longer question, and the share of unknown ones that makes it strange."""
-_VIEWS = 16
+CONFIDENT = 0.95
+"""Evidence from which on passages in the question's own language do, and no other language is asked: no everyday
+question that they answer gets other first five articles for it, and of those that only another language answers one in
+a hundred loses its article (decisions/dense-retrieval.md)."""
+WIDEST = 16
+"""Hits that every search looks for: whoever asks for fewer gets the first of them."""
+_VIEWS, _RESULTS = 16, 256
 
 T = TypeVar("T")
 
 log = structlog.get_logger()
+
+
+class _Request(NamedTuple):
+    """What a search is remembered by: the same in the same words finds the same."""
+
+    query: str
+    roles: Roles
+    """Those that an article knows."""
+    language: str | None
+    category: str | None
+    limit: int
+
+
+class _Question(NamedTuple):
+    language: str
+    queries: tuple[str, ...]
+    """As asked, and repaired where that is something else."""
+    wordings: tuple[str, ...]
+    """These and what the synonyms make of the first."""
 
 
 class CorpusSnapshot:
@@ -62,7 +100,8 @@ class CorpusSnapshot:
         offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         self._article_of_row = np.full(len(index.postings.lengths), -1, np.int32)
         self._article_of_row[np.repeat(index.first_rows, sizes) + offsets] = np.repeat(np.arange(len(sizes)), sizes)
-        self._views: OrderedDict[tuple[Roles, str, str | None, str | None], View] = OrderedDict()
+        self._views: Recent[tuple[Roles, str, str | None, str | None], View] = Recent(_VIEWS)
+        self._results: Recent[tuple[_Request, DenseIndex | None], SearchResult] = Recent(_RESULTS)
         self._words_of = lru_cache(maxsize=1000)(self._find_words_of)
 
     @property
@@ -91,25 +130,55 @@ class CorpusSnapshot:
     async def search(
         self, query: str, roles: Roles, *, language: str | None = None, category: str | None = None, limit: int = 8
     ) -> SearchResult:
-        asked_in = self._language_of(query)
-        view = self._view(roles, asked_in, category, language)
-        repaired = await self._repaired(query, roles, view, asked_in)
-        queries = [query, repaired] if repaired else [query]
-        wordings = [query, *reworded(query, self.centre.synonyms, asked_in), *queries[1:]]
-        readable = [audience for audience in self.catalogue.audiences if not roles.isdisjoint(audience)]
+        """A model often searches for what the application has just searched for, and visitors ask what others asked."""
+        known = self.catalogue.known_roles(roles)
+        asked = _Request(query, known, language, category, max(limit, WIDEST))
+        key = asked, self.dense
+        result = self._results.get(key)
+        if result is None:
+            result = await self._found(asked)
+            if not result.degraded:
+                self._results.keep(key, result)
+        return msgspec.structs.replace(result, hits=result.hits[:limit])
+
+    async def _found(self, asked: _Request) -> SearchResult:
+        """In the question's own language where that answers it well, else in all."""
+        language = self._language_of(asked.query)
+        view = self._view(asked.roles, language, asked.category, asked.language)
+        repaired = await self._repaired(asked.query, asked.roles, view, language)
+        queries = (asked.query, repaired) if repaired else (asked.query,)
+        wordings = (asked.query, *reworded(asked.query, self.centre.synonyms, language), *queries[1:])
+        question = _Question(language, queries, wordings)
+        if self.dense is not None and language in view.codes and len(view.codes) > 1:
+            own = self._view(asked.roles, language, asked.category, language)
+            result = await self._found_in(own, asked, question)
+            if self._answers_well(result):
+                return result
+        return await self._found_in(view, asked, question)
+
+    async def _found_in(self, view: View, asked: _Request, question: _Question) -> SearchResult:
+        language, queries, wordings = question
+        readable = [audience for audience in self.catalogue.audiences if not asked.roles.isdisjoint(audience)]
         scope = Scope(readable, view.codes)
-        wide = CANDIDATES if category is None else WIDE
-        found, degraded = await self._ask_dense(lambda dense: _nearest(dense, queries, asked_in, scope, wide))
-        dense = _visible(found or {}, view)[:CANDIDATES]
-        near = [row for row, _ in dense]
-        ranking = merge([view.rank(wording, asked_in, CANDIDATES, near) for wording in wordings])
-        fused = fuse(ranking, dense, self._lexical_weight(asked_in)) if dense else lexical_only(ranking)
-        chosen = self._chosen(fused.rows, limit)
-        rows = fused.rows[chosen].tolist() if dense else []
-        signals, failed = await self._ask_dense(lambda dense: dense.signals(queries[-1], asked_in, scope, rows))
-        hits = self._hits(chosen, fused, ranking, near, signals or {})
-        figures = {"z": ranking.z, **_strangeness(wordings, asked_in, view)}
-        return SearchResult(hits, tuple(wordings), figures, degraded or failed)
+        wide = CANDIDATES if asked.category is None else WIDE
+
+        async def ask(what: Callable[[DenseIndex], T]) -> tuple[T | None, bool]:
+            return await self._ask_dense(what, lambda dense: dense.at_hand(queries, language, scope))
+
+        found, degraded = await ask(lambda dense: _nearest(dense, queries, language, scope, wide))
+        near = _visible(found or NOTHING, view).best(CANDIDATES)
+        ranking = merge([view.rank(wording, language, CANDIDATES, near.rows) for wording in wordings])
+        fused = fuse(ranking, near, self._lexical_weight(language)) if len(near.rows) else lexical_only(ranking)
+        chosen = self._chosen(fused.rows, asked.limit)
+        rows = fused.rows[chosen].tolist() if len(near.rows) else []
+        signals, failed = await ask(lambda dense: dense.signals(queries[-1], language, scope, rows))
+        hits = self._hits(chosen, fused, ranking, near.rows, signals or {})
+        figures = {"z": ranking.z, **_strangeness(wordings, language, view)}
+        return SearchResult(hits, wordings, figures, degraded or failed)
+
+    def _answers_well(self, result: SearchResult) -> bool:
+        scores = [evidence_score({**result.signals, **hit.signals}, WEIGHTS) for hit in result.hits]
+        return not result.degraded and max(scores, default=0.0) >= CONFIDENT
 
     def measure(self, question: str, passages: Sequence[tuple[Article, Passage]]) -> list[dict[str, float]]:
         asked_in = self._language_of(question)
@@ -136,16 +205,12 @@ class CorpusSnapshot:
     def _view(self, roles: Roles, asked_in: str, category: str | None, language: str | None) -> View:
         preferred = (language or asked_in) if self.catalogue.translated else ""
         key = (self.catalogue.known_roles(roles), preferred, category, language)
-        if key in self._views:
-            self._views.move_to_end(key)
-            return self._views[key]
-        places = self.catalogue.places(roles, category=category, language=language)
-        seen = np.zeros(len(self.catalogue.all) + 1, np.bool_)  # the last stands for rows of no article
-        seen[self.catalogue.folded(places, preferred)] = True
-        view = View(self.index.postings, seen[self._article_of_row], self.index.languages)
-        self._views[key] = view
-        if len(self._views) > _VIEWS:
-            self._views.popitem(last=False)
+        view = self._views.get(key)
+        if view is None:
+            places = self.catalogue.places(roles, category=category, language=language)
+            seen = np.zeros(len(self.catalogue.all) + 1, np.bool_)  # the last stands for rows of no article
+            seen[self.catalogue.folded(places, preferred)] = True
+            view = self._views.keep(key, View(self.index.postings, seen[self._article_of_row], self.index.languages))
         return view
 
     async def _repaired(self, query: str, roles: Roles, view: View, asked_in: str) -> str | None:
@@ -157,12 +222,16 @@ class CorpusSnapshot:
             words = await asyncio.to_thread(self.index.vocabulary.visible, known)
         return words.repair(query, asked_in, view.knows)
 
-    async def _ask_dense(self, ask: Callable[[DenseIndex], T]) -> tuple[T | None, bool]:
-        """What a dense index answers in a thread, and whether there is one that failed to."""
+    async def _ask_dense(
+        self, ask: Callable[[DenseIndex], T], at_hand: Callable[[DenseIndex], bool]
+    ) -> tuple[T | None, bool]:
+        """What a dense index answers, in a thread if it takes long, and whether there is one that failed to."""
         clock = asyncio.get_running_loop().time
         if self.dense is None or clock() < self._dense_rests_until:
             return None, self.dense is not None
         try:
+            if at_hand(self.dense):
+                return ask(self.dense), False
             async with asyncio.timeout(DENSE_SECONDS):
                 return await asyncio.to_thread(ask, self.dense), False
         except Exception as failure:  # whatever fails there, lexical search goes on
@@ -170,13 +239,13 @@ class CorpusSnapshot:
             self._dense_rests_until = clock() + DENSE_REST
             return None, True
 
-    def _chosen(self, rows: Iterable[int], limit: int) -> list[int]:
+    def _chosen(self, rows: Rows, limit: int) -> list[int]:
         """Places in the order, so that no article and no copied text crowds out the others."""
         chosen: list[int] = []
         copies: list[int] = []
         taken: Counter[int] = Counter()
         kept: list[frozenset[str]] = []
-        for place, row in enumerate(map(int, rows)):
+        for place, row in enumerate(rows.tolist()):
             if len(chosen) == limit:
                 break
             at = int(self._article_of_row[row])
@@ -196,13 +265,13 @@ class CorpusSnapshot:
         places: Sequence[int],
         fused: Fused,
         ranking: Ranking,
-        near: Sequence[int],
+        near: Rows,
         dense: Mapping[int, Mapping[str, float]],
     ) -> tuple[Hit, ...]:
         """`near`: rows that the dense index found, nearest first; `dense`: its signals by row. `rank_words` and
         `rank_meaning` are places from 1, where that side found the row."""
-        by_words = {int(row): at for at, row in enumerate(ranking.rows)}
-        by_meaning = {row: at for at, row in enumerate(near, 1)}
+        by_words = {row: at for at, row in enumerate(ranking.rows.tolist())}
+        by_meaning = {row: at for at, row in enumerate(near.tolist(), 1)}
         hits = []
         for place in places:
             row = int(fused.rows[place])
@@ -222,19 +291,14 @@ class CorpusSnapshot:
         return frozenset(fold(found[1].text(found[0].body)).split()) if found else frozenset()
 
 
-def _nearest(dense: DenseIndex, queries: Sequence[str], asked_in: str, scope: Scope, limit: int) -> dict[int, float]:
-    """Of each row the wording that it is nearest to."""
-    best: dict[int, float] = {}
-    for query in filter(_says_something, queries):
-        for row, similarity in dense.scores(query, asked_in, scope, limit):
-            best[row] = max(similarity, best.get(row, similarity))
-    return best
+def _nearest(dense: DenseIndex, queries: Sequence[str], asked_in: str, scope: Scope, limit: int) -> Nearest:
+    return nearest_of([dense.scores(query, asked_in, scope, limit) for query in filter(_says_something, queries)])
 
 
-def _visible(found: Mapping[int, float], view: View) -> list[tuple[int, float]]:
-    """Best first."""
-    seen = [(row, near) for row, near in found.items() if 0 <= row < len(view.visible) and view.visible[row]]
-    return sorted(seen, key=lambda pair: -pair[1])
+def _visible(found: Nearest, view: View) -> Nearest:
+    seen = (found.rows >= 0) & (found.rows < len(view.visible))
+    seen[seen] = view.visible[found.rows[seen]]
+    return Nearest(found.rows[seen], found.similarity[seen])
 
 
 def _says_something(query: str) -> bool:
@@ -255,7 +319,7 @@ def _strangeness(wordings: Sequence[str], asked_in: str, view: View) -> dict[str
 
 def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
     """Nearly the same words and exactly the same numbers: a differing number is a contradiction worth seeing."""
-    fewer, more = sorted((len(one), len(other)))
+    fewer, more = (len(one), len(other)) if len(one) < len(other) else (len(other), len(one))
     if fewer < ALIKE * more:
         return False
     shared = len(one & other)
