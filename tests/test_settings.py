@@ -29,12 +29,15 @@ def test_a_flag_wins_over_the_environment():
     [
         ("REFDESK_PORT", "eighty"),
         ("REFDESK_PORT", "70000"),
+        ("REFDESK_PORT", "9" * 5000),
+        ("REFDESK_GAPS_K", "9" * 5000),
         ("REFDESK_RATE_LIMITS", "yes"),
         ("REFDESK_REDACT", "true"),
         ("REFDESK_RETENTION_DAYS", "0"),
         ("REFDESK_RETENTION_DAYS", "-1"),
         ("REFDESK_RETENTION_DAYS", "90d"),
         ("REFDESK_RETENTION_DAYS", "1e3"),
+        ("REFDESK_RETENTION_DAYS", "9" * 5000),
         ("REFDESK_DATABASE_URL", "mysql://host/db"),
         ("REFDESK_DATABASE_URL", "sqlite:///file.db"),
         ("REFDESK_DATABASE_URL", "postgresql://host"),
@@ -72,6 +75,11 @@ def test_a_flag_wins_over_the_environment():
         ("REFDESK_SPEND_PER_DAY", "5 EUR"),
         ("REFDESK_SPEND_PER_TURN", "inf"),
         ("ANTHROPIC_BASE_URL", "ftp://models"),
+        ("ANTHROPIC_BASE_URL", "https://models/a b"),
+        ("ANTHROPIC_API_KEY", "ключ"),
+        ("ANTHROPIC_API_KEY", "sk-one\nsk-two"),
+        ("ANTHROPIC_API_KEY", "\udcff"),
+        ("REFDESK_PERSONA", "Tone: \udcff"),
         ("REFDESK_IDENTITY_SECRET", "short"),
         ("REFDESK_STAFF_KEY", "changeme-changeme-changeme-changeme"),
         ("REFDESK_STAFF_KEY", "your-staff-key-goes-here-0123456789ab"),
@@ -87,6 +95,13 @@ def test_a_wrong_value_names_the_setting_and_what_is_allowed(name, value):
         load({name: value})
     assert str(caught.value).startswith(f"{name}: ")
     assert len(value) < 10 or value not in str(caught.value) or "SECRET" not in name
+    assert name != "ANTHROPIC_API_KEY" or value not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["help.example.com", "https://help.example.com/docs", "https://help.example.com?a"])
+def test_a_wrong_public_url_is_told_without_the_path_that_is_refused(value):
+    with pytest.raises(SettingError, match=r"allowed: https://host\[:port\] without a path$"):
+        load({"REFDESK_PUBLIC_URL": value})
 
 
 def test_origins_are_normalised_like_a_browser_sends_them():

@@ -35,13 +35,13 @@ def parse_seconds(name: str, value: str) -> float:
 
 
 def parse_days(name: str, value: str) -> int:
-    if not value.isascii() or not value.isdigit() or not 1 <= int(value) <= 36_500:
+    if not re.fullmatch("[0-9]{1,5}", value) or not 1 <= int(value) <= 36_500:
         raise SettingError(name, f"{value!r} is not allowed; allowed: a number of days from 1 to 36500")
     return int(value)
 
 
 def parse_visitors(name: str, value: str) -> int:
-    if not value.isascii() or not value.isdigit() or not 1 <= int(value) <= 1000:
+    if not re.fullmatch("[0-9]{1,4}", value) or not 1 <= int(value) <= 1000:
         raise SettingError(name, f"{value!r} is not allowed; allowed: a number of visitors from 1 to 1000")
     return int(value)
 

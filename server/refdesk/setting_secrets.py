@@ -30,9 +30,20 @@ def is_weak(secret: str) -> str | None:
     return None
 
 
-def checked_secret(name: str, secret: str) -> str:
+def printable(name: str, secret: str) -> str:
+    """Whatever else it is, it is sent in a header."""
     if not secret.isascii() or not secret.isprintable() or " " in secret:
         raise SettingError(name, "allowed: printable ASCII characters without spaces")
+    return secret
+
+
+def parse_model_key(name: str, value: str) -> str:
+    """Somebody else made it, so nothing is asked of its strength."""
+    return printable(name, value)
+
+
+def checked_secret(name: str, secret: str) -> str:
+    printable(name, secret)
     if why := is_weak(secret):
         raise SettingError(name, f"{why}; make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'")
     return secret

@@ -27,7 +27,7 @@ from refdesk.setting_limits import (
     parse_visitors,
     parse_wait,
 )
-from refdesk.setting_secrets import parse_identity, parse_staff_key
+from refdesk.setting_secrets import parse_identity, parse_model_key, parse_staff_key
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,6 +135,9 @@ def parse_encoders(name: str, value: str) -> Path | None:
 
 
 def parse_text(name: str, value: str) -> str:
+    """Bytes that are no UTF-8 come from the environment as lone surrogates, which nothing can send on."""
+    if not value.isprintable() and any("\ud800" <= character <= "\udfff" for character in value):
+        raise SettingError(name, "is not UTF-8; allowed: text in UTF-8")
     return value
 
 
@@ -147,7 +150,7 @@ def parse_model(name: str, value: str) -> str:
 
 
 def parse_port(name: str, value: str) -> int:
-    if not value.isascii() or not value.isdigit() or not 0 <= int(value) <= 65535:
+    if not re.fullmatch("[0-9]{1,5}", value) or int(value) > 65535:
         raise SettingError(name, f"{value!r} is no port; allowed: a number from 0 to 65535")
     return int(value)
 
@@ -183,7 +186,7 @@ def parse_database_url(name: str, value: str) -> str:
 def parse_url(name: str, value: str) -> str:
     if not value:
         return ""
-    if origin_of(value) is None or any(urlsplit(value)[3:]):
+    if origin_of(value) is None or any(urlsplit(value)[3:]) or not value.isascii() or " " in value:
         raise SettingError(name, f"{value!r} is no http(s) address; allowed: https://host[:port][/path]")
     return value.rstrip("/")
 
@@ -196,10 +199,9 @@ def parse_webhook_url(name: str, value: str) -> str:
 
 
 def parse_public_url(name: str, value: str) -> str:
-    url = parse_url(name, value)
-    if url and urlsplit(url).path:
-        raise SettingError(name, f"{value!r} has a path; allowed: https://host[:port] without a path")
-    return url
+    if value and (origin_of(value) is None or any(urlsplit(value.rstrip("/"))[2:])):
+        raise SettingError(name, f"{value!r} is no such address; allowed: https://host[:port] without a path")
+    return value.rstrip("/")
 
 
 def parse_origins(name: str, value: str) -> tuple[str, ...]:
@@ -359,7 +361,7 @@ SETTINGS: tuple[Setting, ...] = (
         "ANTHROPIC_API_KEY",
         "anthropic_api_key",
         "",
-        parse_text,
+        parse_model_key,
         "key of the Messages API; empty: evidence only",
         secret=True,
     ),

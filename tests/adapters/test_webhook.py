@@ -19,7 +19,12 @@ def resolving(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", found)
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "10.1.2.3", "169.254.169.254", "192.168.0.9", "100.64.0.1", "::1"])
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "10.1.2.3", "169.254.169.254", "192.168.0.9", "100.64.0.1", "::1", "::ffff:10.1.2.3",
+     "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "2002:c0a8:1::1", "::127.0.0.1",
+     "224.0.0.1", "ff02::1", "fe80::1%2"],
+)  # fmt: skip
 async def test_a_name_must_not_lead_into_a_private_network(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     resolving(monkeypatch, "93.184.216.34", address)
     with pytest.raises(ValueError, match="private network"):
@@ -27,9 +32,10 @@ async def test_a_name_must_not_lead_into_a_private_network(monkeypatch: pytest.M
     assert not await Webhook("https://hooks.example.com/x", "s").deliver("e_1", b"{}", at=1)
 
 
-async def test_a_public_name_is_connected_to_where_it_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    resolving(monkeypatch, "93.184.216.34")
-    assert await public_address("https://hooks.example.com/x") == "93.184.216.34"
+@pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "64:ff9b::5db8:d822", "2002:5db8:d822::1"])
+async def test_a_public_name_is_connected_to_where_it_was_found(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    resolving(monkeypatch, address)
+    assert await public_address("https://hooks.example.com/x") == address
 
 
 @pytest.mark.parametrize("address", ["10.1.2.3", "127.0.0.1", "::1"])

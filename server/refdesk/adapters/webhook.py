@@ -19,6 +19,8 @@ import structlog
 log = structlog.get_logger()
 
 SECONDS = 10.0
+NAT64 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("::/96"))
+"""Networks of IPv6 whose addresses end with the IPv4 address that they lead to (RFC 6052, RFC 4291)."""
 
 
 def signature(secret: str, at: int, body: bytes) -> str:
@@ -73,6 +75,17 @@ async def public_address(url: str) -> str:
     port = parts.port or (443 if parts.scheme == "https" else 80)
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = [str(address[0]) for *_, address in found]
-    if host != "localhost" and not all(ipaddress.ip_address(address).is_global for address in addresses):
+    if host != "localhost" and not all(is_public(ipaddress.ip_address(address)) for address in addresses):
         raise ValueError("the webhook's name leads into a private network; write its address down if that is meant")
     return addresses[0]
+
+
+def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """One host of the internet; an IPv4 address that stands in one of IPv6 counts for what it is."""
+    if isinstance(address, ipaddress.IPv6Address):
+        within = address.ipv4_mapped or address.sixtofour
+        if any(address in network for network in NAT64):
+            within = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+        if within is not None:
+            return is_public(within)
+    return address.is_global and not address.is_multicast
