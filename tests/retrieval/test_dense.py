@@ -277,16 +277,6 @@ async def test_other_languages_are_asked_where_the_question_s_own_does_not() -> 
     assert "where is the geldsack" in embedders[MULTILINGUAL].asked
 
 
-async def test_a_word_that_only_another_language_has_is_known() -> None:
-    """It must not be taken for a misspelt one of the question's own language, which would then answer well."""
-    german = article("tablo", "Tablo", "das tablo kommt nach zehn tagen", "de")
-    searched = []
-    for articles in (ARTICLES, [*ARTICLES, german]):
-        snapshot, snapshot.dense, _ = centre(articles)
-        searched.append((await snapshot.search("save the tablo", ANONYMOUS)).searched)
-    assert searched == [("save the tablo", "save the table"), ("save the tablo",)]
-
-
 async def test_one_known_word_among_four_is_no_evidence() -> None:
     snapshot, dense, _ = centre(ARTICLES)
     dense.measure_baselines({"en": OFF_TOPIC}, [PUBLIC])
