@@ -109,6 +109,17 @@ async def test_they_outlive_a_restart(opened) -> None:
     assert [await windows.take([three("b")]) == 0 for _ in range(4)] == [True, True, True, False]
 
 
+async def test_where_nothing_was_used_but_given_back_nothing_is_kept(opened) -> None:
+    """A sign-in that is right gives back what it took, and often nobody else has used anything meanwhile."""
+    open_, restarted = opened
+    windows = await open_()
+    await windows.take([three("a")])
+    windows = await restarted(windows)
+    await windows.give_back([three("a")])
+    windows = await restarted(windows)
+    assert [await windows.take([three("a")]) == 0 for _ in range(4)] == [True, True, True, False]
+
+
 async def test_uses_are_written_behind_without_being_asked(folder: Path) -> None:
     database = await open_database(folder)
     windows = windows_of(database, Clock(), shared=False)

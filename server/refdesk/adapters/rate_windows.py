@@ -120,7 +120,8 @@ def remember(connection: Connection, kept: Sequence[Kept], now: float) -> None:
     connection.execute(delete(rate_windows).where(rate_windows.c.ends_at <= now))
     if kept:
         connection.execute(DROP, [{"gone": row.key} for row in kept])
-        connection.execute(insert(rate_windows), [msgspec.structs.asdict(row) for row in kept if row.times])
+    if used := [msgspec.structs.asdict(row) for row in kept if row.times]:  # no rows would mean a row of defaults
+        connection.execute(insert(rate_windows), used)
 
 
 class SharedWindows:
