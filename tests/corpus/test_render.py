@@ -68,6 +68,22 @@ def test_nothing_of_this_survives(body: str):
         assert tag not in html
 
 
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("5 \\* 3 &amp; 2 &copy; \\[x\\](y)", "<p>5 * 3 &amp; 2 © [x](y)</p>"),
+        ("# H \\# &amp; x", '<h1 id="h---x">H # &amp; x</h1>'),
+        ("[AT&amp;T](https://x.test/)", '<p><a href="https://x.test/" rel="noopener noreferrer">AT&amp;T</a></p>'),
+        ("![*a* \\* &lt;](pic.png)", '<p><img src="/articles/a/images/pic.png" alt="a * &lt;"></p>'),
+        ("![*a* \\* &lt;](gone.png)", "<p>a * &lt;</p>"),
+        ("&lt;b&gt; \\<i>", "<p>&lt;b&gt; &lt;i&gt;</p>"),
+        ("[" * 500 + "\\*", f"<p>{'[' * 500}*</p>"),
+    ],
+)
+def test_escaped_characters_and_entities_are_what_they_stand_for(body: str, shown: str):
+    assert render(body).strip() == shown
+
+
 def test_pictures_of_the_corpus_are_shown_and_foreign_ones_described():
     html = render("![mine](pic.png 'tip') ![theirs](https://x.test/p.png)")
     assert '<img src="/articles/a/images/pic.png" alt="mine" title="tip">' in html

@@ -9,6 +9,7 @@ from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from refdesk.corpus.addresses import canonical_url
@@ -40,6 +41,7 @@ def _markdown() -> MarkdownIt:
 _BLOCKS = _markdown()
 _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
 _INLINE = _markdown()
+_DESCRIBED = RendererHTML()
 _PLAIN = _markdown().enable(_PLAIN_RULES)
 _PLAIN.inline.ruler.enableOnly(_PLAIN_RULES)
 _CLEANER = nh3.Cleaner(
@@ -92,6 +94,15 @@ def _inline(content: str, references: dict[str, Any]) -> list[Token]:
     parser = _INLINE if few else _PLAIN
     tokens: list[Token] = []
     parser.inline.parse(content, parser, references, tokens)
+    return _as_text(tokens)
+
+
+def _as_text(tokens: list[Token]) -> list[Token]:
+    """Escaped characters and entities become text: the parser leaves that to a rule for whole documents."""
+    for token in tokens:
+        if token.type == "text_special":
+            token.type = "text"
+        _as_text(token.children or [])
     return tokens
 
 
@@ -131,4 +142,4 @@ class _Links:
         if address:
             token.attrSet("src", address)
             return token
-        return Token("text", "", 0, content=token.content)
+        return Token("text", "", 0, content=_DESCRIBED.renderInlineAsText(token.children, _INLINE.options, {}))
