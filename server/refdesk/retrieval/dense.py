@@ -249,10 +249,11 @@ class DensePassages:
 
     def _near(self, query: str, language: str, scope: Scope, limit: int) -> Iterator[Nearest]:
         visible = self._by_language(scope)
+        beside = scope.beside or language in visible
         for spoken, parts in visible.items():
-            asked, is_foreign = _Asked(query, language, spoken, parts), spoken != language and language in visible
+            asked, is_foreign = _Asked(query, language, spoken, parts), spoken != language and beside
             rows, similarity = self._nearest(asked, round(FOREIGN_SHARE * limit) if is_foreign else limit)
-            if self._baselines and len(visible) > 1 and (baseline := self._baselines.of(language, spoken)):
+            if self._baselines and (baseline := self._baselines.of(language, spoken)):
                 similarity = baseline.off_topic.above(similarity) - (FOREIGN if is_foreign else 0.0)
             yield Nearest(rows, similarity)
 

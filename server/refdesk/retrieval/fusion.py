@@ -21,6 +21,8 @@ class Scope(NamedTuple):
 
     audiences: Sequence[tuple[str, ...]]
     languages: Sequence[str]
+    beside: bool = False
+    """Besides passages in the question's own language, which are asked apart."""
 
 
 class Nearest(NamedTuple):

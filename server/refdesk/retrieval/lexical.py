@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from refdesk.domain.articles import Article, Passage
 from refdesk.retrieval.postings import PassageTerms, Postings
-from refdesk.text.terms import content_words, is_stop_word, primary, surface_words, terms
+from refdesk.text.terms import content_words, primary, terms
 
 K1, B = 1.2, 0.6
 SIGNALS = ("coverage", "idf_coverage", "bm25", "selfscore")
@@ -110,14 +110,6 @@ class View:
         """Whether a visible passage has some form of the word."""
         asked = ((self.languages[number], number) for number in self.spoken)
         return any(len(self.word(term, number).rows) for code, number in asked for term in terms(word, code))
-
-    def unknown(self, question: str, asked_in: str) -> tuple[int, int]:
-        """Words of the question but for stop words, and how many of them no visible passage has in any language. (0, 0)
-        where no visible passage is in the question's language; scripts without spaces have no words to count."""
-        if asked_in not in self.codes:
-            return 0, 0
-        words = {word for word in surface_words(question) if not is_stop_word(word, asked_in)}
-        return len(words), sum(not self.knows(word) for word in words)
 
     def measure(self, question: str, asked_in: str, article: Article, passage: Passage) -> dict[str, float]:
         """The same signals of one passage that may not be in this index: one that an earlier turn cited."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
@@ -17,6 +16,7 @@ from refdesk.domain.gate import OwnThreshold, comparable, evidence_score, in_for
 from refdesk.ports import Hit, SearchResult
 from refdesk.retrieval.baselines import WEIGHTS
 from refdesk.retrieval.catalogue import Catalogue
+from refdesk.retrieval.choosing import chosen
 from refdesk.retrieval.fusion import (
     LEXICAL_WEIGHT,
     NOTHING,
@@ -34,16 +34,12 @@ from refdesk.retrieval.lexical import Ranking, Rows, View
 from refdesk.retrieval.recent import Recent
 from refdesk.retrieval.wordings import reworded
 from refdesk.text.language import recognise
-from refdesk.text.terms import fold, primary
+from refdesk.text.terms import fold, is_stop_word, primary, surface_words
 
 CANDIDATES = 100
 """Passages that either side hands to the fusion."""
 WIDE = 600
 """Of them from the dense index where a category is asked for, which it does not know."""
-PER_ARTICLE = 3
-"""So that one long article does not fill a result."""
-ALIKE = 0.85
-"""Jaccard similarity of words from which on two passages are one text: its copies stand behind all others."""
 DENSE_SECONDS, DENSE_REST = 1.5, 5.0
 """How long one question waits for the dense index, and how long none asks it after a failure."""
 LONGER, STRANGE = 4, 0.75
@@ -78,6 +74,14 @@ class _Question(NamedTuple):
     """As asked, and repaired where that is something else."""
     wordings: tuple[str, ...]
     """These and what the synonyms make of the first."""
+    audiences: Sequence[tuple[str, ...]]
+    """Of the passages that the visitor may see."""
+
+
+class _Found(NamedTuple):
+    near: Nearest
+    ranking: Ranking
+    degraded: bool
 
 
 class CorpusSnapshot:
@@ -100,7 +104,7 @@ class CorpusSnapshot:
         offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         self._article_of_row = np.full(len(index.postings.lengths), -1, np.int32)
         self._article_of_row[np.repeat(index.first_rows, sizes) + offsets] = np.repeat(np.arange(len(sizes)), sizes)
-        self._views: Recent[tuple[Roles, str, str | None, str | None], View] = Recent(_VIEWS)
+        self._views: Recent[tuple[object, ...], View] = Recent(_VIEWS)
         self._results: Recent[tuple[_Request, DenseIndex | None], SearchResult] = Recent(_RESULTS)
         self._words_of = lru_cache(maxsize=1000)(self._find_words_of)
 
@@ -144,37 +148,57 @@ class CorpusSnapshot:
     async def _found(self, asked: _Request) -> SearchResult:
         """In the question's own language where that answers it well, else in all."""
         language = self._language_of(asked.query)
+        views = self._views_of(asked, language)
+        question = await self._read(asked, language, views)
+        found: list[_Found] = []
+        for view in views:
+            found.append(await self._find(view, asked, question, beside=bool(found)))
+            result = await self._result(found, asked, question, views[: len(found)])
+            if self._answers_well(result):
+                break
+        return result
+
+    def _views_of(self, asked: _Request, language: str) -> list[View]:
+        """What is searched, in turn: passages in the question's own language and the others. Words alone, which cost
+        little, are looked for in all at once."""
         view = self._view(asked.roles, language, asked.category, asked.language)
-        repaired = await self._repaired(asked.query, asked.roles, view, language)
+        if self.dense is None or language not in view.codes or len(view.codes) == 1:
+            return [view]
+        return [self._view(asked.roles, language, asked.category, asked.language, own) for own in (True, False)]
+
+    async def _read(self, asked: _Request, language: str, views: Sequence[View]) -> _Question:
+        repaired = await self._repaired(asked, language, views)
         queries = (asked.query, repaired) if repaired else (asked.query,)
         wordings = (asked.query, *reworded(asked.query, self.centre.synonyms, language), *queries[1:])
-        question = _Question(language, queries, wordings)
-        if self.dense is not None and language in view.codes and len(view.codes) > 1:
-            own = self._view(asked.roles, language, asked.category, language)
-            result = await self._found_in(own, asked, question)
-            if self._answers_well(result):
-                return result
-        return await self._found_in(view, asked, question)
+        audiences = [audience for audience in self.catalogue.audiences if not asked.roles.isdisjoint(audience)]
+        return _Question(language, queries, wordings, audiences)
 
-    async def _found_in(self, view: View, asked: _Request, question: _Question) -> SearchResult:
-        language, queries, wordings = question
-        readable = [audience for audience in self.catalogue.audiences if not asked.roles.isdisjoint(audience)]
-        scope = Scope(readable, view.codes)
+    async def _find(self, view: View, asked: _Request, question: _Question, *, beside: bool) -> _Found:
+        """`beside`: besides passages in the question's own language."""
+        scope = Scope(question.audiences, view.codes, beside)
         wide = CANDIDATES if asked.category is None else WIDE
+        nearest, failed = await self._ask_dense(question, scope, lambda dense: _nearest(dense, question, scope, wide))
+        near = _visible(nearest or NOTHING, view).best(CANDIDATES)
+        words = [view.rank(wording, question.language, CANDIDATES, near.rows) for wording in question.wordings]
+        return _Found(near, merge(words), failed)
 
-        async def ask(what: Callable[[DenseIndex], T]) -> tuple[T | None, bool]:
-            return await self._ask_dense(what, lambda dense: dense.at_hand(queries, language, scope))
-
-        found, degraded = await ask(lambda dense: _nearest(dense, queries, language, scope, wide))
-        near = _visible(found or NOTHING, view).best(CANDIDATES)
-        ranking = merge([view.rank(wording, language, CANDIDATES, near.rows) for wording in wordings])
-        fused = fuse(ranking, near, self._lexical_weight(language)) if len(near.rows) else lexical_only(ranking)
-        chosen = self._chosen(fused.rows, asked.limit)
-        rows = fused.rows[chosen].tolist() if len(near.rows) else []
-        signals, failed = await ask(lambda dense: dense.signals(queries[-1], language, scope, rows))
-        hits = self._hits(chosen, fused, ranking, near.rows, signals or {})
-        figures = {"z": ranking.z, **_strangeness(wordings, language, view)}
-        return SearchResult(hits, wordings, figures, degraded or failed)
+    async def _result(
+        self, found: Sequence[_Found], asked: _Request, question: _Question, views: Sequence[View]
+    ) -> SearchResult:
+        near = nearest_of([one.near for one in found]).best(CANDIDATES)
+        ranking = merge([one.ranking for one in found])
+        weight = LEXICAL_WEIGHT if question.language in self.catalogue.languages else 0.0
+        fused = fuse(ranking, near, weight) if len(near.rows) else lexical_only(ranking)
+        articles = self._article_of_row[fused.rows].tolist()
+        places = chosen(articles, lambda place: self._words_of(int(fused.rows[place])), asked.limit)
+        rows = fused.rows[places].tolist() if len(near.rows) else []
+        scope = Scope(question.audiences, [code for view in views for code in view.codes])
+        signals, failed = await self._ask_dense(
+            question, scope, lambda dense: dense.signals(question.queries[-1], question.language, scope, rows)
+        )
+        hits = self._hits(places, fused, ranking, near.rows, signals or {})
+        figures = {"z": ranking.z, **_strangeness(question, views)}
+        return SearchResult(hits, question.wordings, figures, failed or any(one.degraded for one in found))
 
     def _answers_well(self, result: SearchResult) -> bool:
         scores = [evidence_score({**result.signals, **hit.signals}, WEIGHTS) for hit in result.hits]
@@ -199,38 +223,46 @@ class CorpusSnapshot:
     def _language_of(self, text: str) -> str:
         return primary(recognise(text, self.languages, self.centre.default_language))
 
-    def _lexical_weight(self, asked_in: str) -> float:
-        return LEXICAL_WEIGHT if asked_in in self.catalogue.languages else 0.0
-
-    def _view(self, roles: Roles, asked_in: str, category: str | None, language: str | None) -> View:
+    def _view(
+        self, roles: Roles, asked_in: str, category: str | None, language: str | None, own: bool | None = None
+    ) -> View:
+        """`own`: only what is in the language of the question, or only what is not."""
         preferred = (language or asked_in) if self.catalogue.translated else ""
-        key = (self.catalogue.known_roles(roles), preferred, category, language)
+        key = (
+            self.catalogue.known_roles(roles),
+            preferred,
+            category,
+            language,
+            None if own is None else (asked_in, own),
+        )
         view = self._views.get(key)
         if view is None:
             places = self.catalogue.places(roles, category=category, language=language)
+            folded = self.catalogue.folded(places, preferred)
+            if own is not None:
+                folded = [at for at in folded if (primary(self.catalogue.all[at].language) == asked_in) is own]
             seen = np.zeros(len(self.catalogue.all) + 1, np.bool_)  # the last stands for rows of no article
-            seen[self.catalogue.folded(places, preferred)] = True
+            seen[folded] = True
             view = self._views.keep(key, View(self.index.postings, seen[self._article_of_row], self.index.languages))
         return view
 
-    async def _repaired(self, query: str, roles: Roles, view: View, asked_in: str) -> str | None:
-        if asked_in not in self.catalogue.languages:
+    async def _repaired(self, asked: _Request, language: str, views: Sequence[View]) -> str | None:
+        if language not in self.catalogue.languages:
             return None
-        known = self.catalogue.known_roles(roles)
-        words = self.index.vocabulary.ready(known)
+        words = self.index.vocabulary.ready(asked.roles)
         if words is None:
-            words = await asyncio.to_thread(self.index.vocabulary.visible, known)
-        return words.repair(query, asked_in, view.knows)
+            words = await asyncio.to_thread(self.index.vocabulary.visible, asked.roles)
+        return words.repair(asked.query, language, lambda word: any(view.knows(word) for view in views))
 
     async def _ask_dense(
-        self, ask: Callable[[DenseIndex], T], at_hand: Callable[[DenseIndex], bool]
+        self, question: _Question, scope: Scope, ask: Callable[[DenseIndex], T]
     ) -> tuple[T | None, bool]:
         """What a dense index answers, in a thread if it takes long, and whether there is one that failed to."""
         clock = asyncio.get_running_loop().time
         if self.dense is None or clock() < self._dense_rests_until:
             return None, self.dense is not None
         try:
-            if at_hand(self.dense):
+            if self.dense.at_hand(question.queries, question.language, scope):
                 return ask(self.dense), False
             async with asyncio.timeout(DENSE_SECONDS):
                 return await asyncio.to_thread(ask, self.dense), False
@@ -238,27 +270,6 @@ class CorpusSnapshot:
             log.warning("dense_search_failed", error=type(failure).__name__, detail=str(failure)[:200])
             self._dense_rests_until = clock() + DENSE_REST
             return None, True
-
-    def _chosen(self, rows: Rows, limit: int) -> list[int]:
-        """Places in the order, so that no article and no copied text crowds out the others."""
-        chosen: list[int] = []
-        copies: list[int] = []
-        taken: Counter[int] = Counter()
-        kept: list[frozenset[str]] = []
-        for place, row in enumerate(rows.tolist()):
-            if len(chosen) == limit:
-                break
-            at = int(self._article_of_row[row])
-            if taken[at] == PER_ARTICLE:
-                continue
-            words = self._words_of(row)
-            if any(_are_alike(words, other) for other in kept):
-                copies.append(place)
-                continue
-            taken[at] += 1
-            kept.append(words)
-            chosen.append(place)
-        return chosen + copies[: max(0, limit - len(chosen))]
 
     def _hits(
         self,
@@ -291,8 +302,9 @@ class CorpusSnapshot:
         return frozenset(fold(found[1].text(found[0].body)).split()) if found else frozenset()
 
 
-def _nearest(dense: DenseIndex, queries: Sequence[str], asked_in: str, scope: Scope, limit: int) -> Nearest:
-    return nearest_of([dense.scores(query, asked_in, scope, limit) for query in filter(_says_something, queries)])
+def _nearest(dense: DenseIndex, question: _Question, scope: Scope, limit: int) -> Nearest:
+    queries = filter(_says_something, question.queries)
+    return nearest_of([dense.scores(query, question.language, scope, limit) for query in queries])
 
 
 def _visible(found: Nearest, view: View) -> Nearest:
@@ -305,11 +317,13 @@ def _says_something(query: str) -> bool:
     return any(sign.isalnum() for sign in query)
 
 
-def _strangeness(wordings: Sequence[str], asked_in: str, view: View) -> dict[str, float]:
+def _strangeness(question: _Question, views: Sequence[View]) -> dict[str, float]:
     """`unknown`: the share of the question's content words that no visible passage has, in the best wording; `strange`:
     1 where that is nearly all of a longer question: what it is near to, it may be for one word that happens to be
     known. Nothing for a question in a language that no passage is written in."""
-    counts = [counted for wording in wordings if (counted := view.unknown(wording, asked_in))[0]]
+    if not any(question.language in view.codes for view in views):
+        return {}
+    counts = [counted for wording in question.wordings if (counted := _unknown(wording, question.language, views))[0]]
     if not counts:
         return {}
     words, unknown = min(counts, key=lambda counted: counted[1] / counted[0])
@@ -317,12 +331,8 @@ def _strangeness(wordings: Sequence[str], asked_in: str, view: View) -> dict[str
     return {"unknown": share, "strange": float(words >= LONGER and share >= STRANGE)}
 
 
-def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Nearly the same words and exactly the same numbers: a differing number is a contradiction worth seeing."""
-    fewer, more = (len(one), len(other)) if len(one) < len(other) else (len(other), len(one))
-    if fewer < ALIKE * more:
-        return False
-    shared = len(one & other)
-    if shared < ALIKE * (fewer + more - shared):
-        return False
-    return not any(char.isdigit() for word in one ^ other for char in word)
+def _unknown(wording: str, language: str, views: Sequence[View]) -> tuple[int, int]:
+    """Words but for stop words, and how many of them no visible passage has in any language; scripts without spaces
+    have no words to count."""
+    words = {word for word in surface_words(wording) if not is_stop_word(word, language)}
+    return len(words), sum(not any(view.knows(word) for view in views) for word in words)

@@ -1,0 +1,44 @@
+"""Which of the best passages are handed over: no article and no copied text crowds out the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+PER_ARTICLE = 3
+"""So that one long article does not fill a result."""
+ALIKE = 0.85
+"""Jaccard similarity of words from which on two passages are one text: its copies stand behind all others."""
+
+
+def chosen(articles: Sequence[int], words_of: Callable[[int], frozenset[str]], limit: int) -> list[int]:
+    """At most `limit` places in an order of passages, best first. `articles`: what each passage is of; `words_of`: the
+    words of the passage at a place. The first of a longer choice are the shorter one."""
+    found: list[int] = []
+    copies: list[int] = []
+    taken: Counter[int] = Counter()
+    kept: list[frozenset[str]] = []
+    for place, article in enumerate(articles):
+        if len(found) == limit:
+            break
+        if taken[article] == PER_ARTICLE:
+            continue
+        words = words_of(place)
+        if any(are_alike(words, other) for other in kept):
+            copies.append(place)
+            continue
+        taken[article] += 1
+        kept.append(words)
+        found.append(place)
+    return found + copies[: max(0, limit - len(found))]
+
+
+def are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Nearly the same words and exactly the same numbers: a differing number is a contradiction worth seeing."""
+    fewer, more = (len(one), len(other)) if len(one) < len(other) else (len(other), len(one))
+    if fewer < ALIKE * more:
+        return False
+    shared = len(one & other)
+    if shared < ALIKE * (fewer + more - shared):
+        return False
+    return not any(char.isdigit() for word in one ^ other for char in word)
