@@ -1,6 +1,8 @@
 // Finds quoted text in a rendered article and marks it. A quote is Markdown of the article, the page is its rendering:
 // letters and digits are what both have in common, so those are compared, in order, and nothing else.
 
+import { decodeEntities } from "./inline.ts";
+
 interface Place {
   node: Text;
   offset: number;
@@ -58,7 +60,7 @@ function sectionStart(root: Element, section: string, text: string, places: Plac
 /** Marks the quote, in its section if it occurs there; the first mark, or the section's heading, or null. */
 export function highlight(root: Element, quote: string, section = ""): Element | null {
   const { text, places } = letters(root);
-  const wanted = foldAll(withoutTargets(quote));
+  const wanted = foldAll(decodeEntities(withoutTargets(quote)));
   const from = sectionStart(root, section, text, places);
   const inSection = wanted ? text.indexOf(wanted, from) : -1;
   const at = inSection >= 0 || !wanted ? inSection : text.indexOf(wanted);

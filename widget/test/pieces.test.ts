@@ -126,6 +126,8 @@ test("a quote is marked through emphasis, links, lists and typographic signs", (
   assert.equal(marked(list).replace(/\n/g, ""), "one item¦two ¦items");
   const yo = article("Ещё один “тест”…");
   assert.ok(highlight(yo, 'Еще один "тест"'));
+  const signs = article("AT&amp;T sells 5 \\* 3 units.");
+  assert.equal(highlight(signs, "AT&amp;T sells 5 \\* 3 units.")?.textContent, "AT&T sells 5 * 3 units.");
 });
 
 test("of two occurrences the one in the named section is marked", () => {
