@@ -186,9 +186,9 @@ def test_every_answer_is_told_apart_and_kept_out_of_caches(
 
 @pytest.mark.parametrize(
     ("path", "kind"),
-    [("/widget/refdesk.js", "text/javascript"), ("/widget/check.js", "text/javascript"), ("/static/page.css", "text/css"),
-     ("/static/ask.js", "text/javascript"), ("/console/static/console.css", "text/css"),
-     ("/console/static/htmx.min.js", "text/javascript")],
+    [("/widget/refdesk.js", "text/javascript"), ("/widget/check.js", "text/javascript"),
+     ("/static/ask.js", "text/javascript"), ("/static/page.css", "text/css"),
+     ("/console/static/htmx.min.js", "text/javascript"), ("/console/static/console.css", "text/css")],
 )  # fmt: skip
 def test_files_for_every_page_are_told_apart(visitor: httpx2.Client, path: str, kind: str) -> None:
     answer = visitor.get(path)
@@ -224,16 +224,16 @@ def test_each_piece_comes_before_the_next_is_made(server: RefdeskServer, model: 
         chunks += [given(piece), gate]
     stop = event({"type": "content_block_stop", "index": 0})
     model.script(Answer((*chunks, given('"}'), stop, closing("tool_use"))))
-    with server.client(server.token(), **{"accept-encoding": "gzip, deflate, br, zstd"}) as client:
-        with asked(client, "When are refunds issued?") as reader:
-            events, shown = iter(reader), ""
-            for piece, gate in zip(pieces, gates, strict=True):
-                while piece.strip() not in shown:
-                    came = next(events)
-                    assert came.name != "done"
-                    shown += came.json["text"] if came.name == "delta" else ""
-                gate.set()
-            assert list(events)[-1].json["answer"] == "".join(pieces)
+    client = server.client(server.token(), **{"accept-encoding": "gzip, deflate, br, zstd"})
+    with client, asked(client, "When are refunds issued?") as reader:
+        events, shown = iter(reader), ""
+        for piece, gate in zip(pieces, gates, strict=True):
+            while piece.strip() not in shown:
+                came = next(events)
+                assert came.name != "done"
+                shown += came.json["text"] if came.name == "delta" else ""
+            gate.set()
+        assert list(events)[-1].json["answer"] == "".join(pieces)
 
 
 def given(text: str) -> bytes:

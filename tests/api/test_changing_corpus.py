@@ -15,6 +15,7 @@ from help_centre import article
 from model_replies import answering, calls, tool_results
 from refdesk_server import STAFF_KEY, RefdeskServer
 from server_fixtures import await_model
+from test_identity import claims, signed
 from turn_events import all_events
 
 from scripted_api import Answer, ScriptedModel, answer_of
@@ -100,6 +101,42 @@ def test_a_hostile_title_stays_a_title(changing: RefdeskServer, shared_model: Sc
         assert "javascript:" not in "".join(re.findall(r'(?:href|src)="([^"]*)"', html))
     told = [item["title"] for event in events if event.name == "step" for item in event.json["articles"]]
     assert TITLE in told
+
+
+def test_a_name_with_quotes_is_served_and_deleted_like_any_other(
+    changing: RefdeskServer, shared_model: ScriptedModel
+) -> None:
+    """What is deleted answers nothing any more, neither in a new conversation nor in the one that knew it."""
+    path = changing.corpus / 'Chef\'s "notes".md'
+    title, words = 'Chef\'s "notes"', "The souffle rises for 25 minutes."
+    path.write_text(article(json.dumps(title), words, audience="[signed-in]"), "utf-8")
+    with (
+        changing.client(changing.token(signed(claims()))) as client,
+        changing.client(changing.token()) as nobody,
+        changing.client(STAFF_KEY) as staff,
+    ):
+        assert staff.post("/v1/console/sync", json={"wait": True}).json()["added"] == ["chef-s-notes"]
+        found = client.get("/v1/search", params={"q": "souffle"}).json()["passages"]
+        assert [(one["id"], one["title"]) for one in found] == [("chef-s-notes", title)]
+        assert nobody.get("/v1/search", params={"q": "souffle"}).json()["passages"] == []
+        shared_model.script(calls(("get_document", {"id": "chef-s-notes"})), answering(f"[{title}](doc:chef-s-notes)."))
+        first = client.post("/v1/ask", json={"question": "How long does the souffle rise?"}).json()
+        assert [(source["id"], source["title"]) for source in first["sources"]] == [("chef-s-notes", title)]
+        assert client.get(first["sources"][0]["url"]).status_code == 200
+        path.unlink()
+        assert staff.post("/v1/console/sync", json={"wait": True}).json()["removed"] == ["chef-s-notes"]
+        again = {"question": "How long does the souffle rise?"}
+        for more in ({}, {"conversation_id": first["conversation_id"]}):
+            shared_model.script(calls(("get_document", {"id": "chef-s-notes"})), answering("25 minutes."))
+            turn = client.post("/v1/ask", json={**again, **more}).json()
+            assert (turn["sources"], turn["evidence"], turn["suggestions"]) == ([], [], [])
+            assert words not in json.dumps(shared_model.bodies)
+        for place in ("/v1/articles/chef-s-notes", "/articles/chef-s-notes"):
+            assert client.get(place).status_code == 404
+        assert client.get("/v1/search", params={"q": "souffle"}).json()["passages"] == []
+        assert "chef-s-notes" not in client.get("/v1/articles").text
+        seen = staff.get(f"/v1/console/turns/{first['id']}").json()
+        assert (seen["sources"][0]["title"], seen["changed_since"]) == (title, {"chef-s-notes": "deleted"})
 
 
 def test_two_megabytes_are_handed_over_in_parts(changing: RefdeskServer, shared_model: ScriptedModel) -> None:

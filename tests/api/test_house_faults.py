@@ -97,7 +97,7 @@ def locked(server: RefdeskServer) -> Iterator[sqlite3.Connection]:
 def test_a_short_lock_of_another_program_is_waited_for(housed: RefdeskServer, client: httpx2.Client) -> None:
     with locked(housed) as other, ThreadPoolExecutor(1) as pool:
         asking = pool.submit(ask, client)
-        threading.Timer(1.0, other.rollback).start()
+        threading.Timer(3.0, other.rollback).start()
         assert asking.result(PATIENCE).json()["status"] == "answered"
 
 

@@ -126,6 +126,7 @@ def test_a_bad_identity_is_401_and_never_anonymous(anonymous: httpx2.Client, mod
         "field": "identity",
     }
     assert "token" not in body
+    assert model.bodies == []
 
 
 @pytest.mark.parametrize(

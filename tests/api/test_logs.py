@@ -81,19 +81,28 @@ def test_the_log_holds_verdicts_and_no_words(
 
 
 def test_no_secret_is_anywhere(server: RefdeskServer, model: ScriptedModel) -> None:
-    with server.client(server.token()) as client:
+    token, other = server.token(), server.token()
+    with server.client(other) as client:
         model.script(refund_answer())
+        others = client.post("/v1/ask", json={"question": "When are refunds issued?"}).json()
+    with server.client(token) as client:
+        visitor_id = client.get("/v1/me/export").json()["visitor_id"]
         turn = client.post("/v1/ask", json={"question": "When are refunds issued?"}).json()
         paths = ("/", "/schema/openapi.json", "/health/ready", "/v1/none", "/metrics", f"/v1/turns/{turn['id']}")
         texts = [client.get(path).text for path in paths]
     with server.client(STAFF_KEY) as staff:
         texts.append(staff.get(f"/v1/console/conversations/{turn['conversation_id']}").text)
-        texts.append(staff.get("/v1/console/sync").text)
-    texts.append(json.dumps(model.bodies))
+        console = ("sync", "export.csv", "export.jsonl", "audit", "keys")
+        paths = (*(f"/v1/console/{name}" for name in console), "/console/settings", "/metrics")
+        texts += [staff.get(path).text for path in paths]
+    told = json.dumps(model.bodies)
     stored = b"".join(path.read_bytes() for path in server.data.rglob("*") if path.is_file())
-    for secret in (MODEL_KEY, STAFF_KEY, IDENTITY_SECRET):
-        assert not [text for text in texts if secret in text]
+    for secret in (MODEL_KEY, STAFF_KEY, IDENTITY_SECRET, token, other):
+        assert not [text for text in (*texts, told) if secret in text]
         assert secret.encode() not in stored
+    assert len(model.bodies) == 2
+    for known in (visitor_id, *(one[name] for one in (turn, others) for name in ("id", "conversation_id"))):
+        assert known not in told, "the model knows nobody's id"
 
 
 def test_a_turn_is_told_with_its_request(new_server: Callable[..., RefdeskServer], shared_model: ScriptedModel) -> None:

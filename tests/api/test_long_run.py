@@ -33,13 +33,17 @@ def test_a_long_conversation_asks_for_no_more_than_a_short_one(
     running: RefdeskServer, shared_model: ScriptedModel
 ) -> None:
     shared_model.choose(lambda _: answer_of(refund_answer()))
-    sizes, conversation = list[int](), None
+    sizes, turns, conversation = list[int](), list[str](), None
     with running.client(running.token()) as client:
-        for _ in range(40):
-            answer = client.post("/v1/ask", json={"question": QUESTION, "conversation_id": conversation})
-            conversation = answer.json()["conversation_id"]
+        for _ in range(200):
+            answer = client.post("/v1/ask", json={"question": QUESTION, "conversation_id": conversation}).json()
+            conversation = answer["conversation_id"]
+            turns.append(answer["id"])
             sizes.append(len(json.dumps(shared_model.bodies[-1])))
+        assert len(shared_model.bodies) == 200
+        history = client.get(f"/v1/conversations/{conversation}").json()
     assert max(sizes[20:]) <= 1.2 * sizes[19]
+    assert [turn["id"] for turn in history["turns"]] == turns
 
 
 def test_a_follow_up_is_searched_for_with_its_topic(running: RefdeskServer, shared_model: ScriptedModel) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -104,13 +105,18 @@ def test_what_a_client_calls_itself_is_never_taken_over(anonymous: httpx2.Client
 
 
 def test_tokens_and_ids_are_random(server: RefdeskServer, visitor: httpx2.Client) -> None:
-    tokens = {server.token() for _ in range(50)}
-    assert len(tokens) == 50
-    assert all(len(token.removeprefix("vt_")) >= 43 for token in tokens)
-    for place in range(3, 40):
-        assert len({token[place] for token in tokens}) > 5, "a part that hardly changes is no random part"
-    turn = visitor.post("/v1/ask", json={"question": "refunds?"}).json()
-    assert len(turn["conversation_id"]) >= 24
+    """128 bits at least, and no time, counter or fixed part among them."""
+    tokens = [server.token() for _ in range(100)]
+    turns = [visitor.post("/v1/ask", json={"question": "hello"}).json() for _ in range(100)]
+    kinds = {"vt_": tokens, "c_": [turn["conversation_id"] for turn in turns], "t_": [turn["id"] for turn in turns]}
+    for tag, made in kinds.items():
+        secrets = [text.removeprefix(tag) for text in made]
+        assert len(set(secrets)) == 100
+        assert all(text.startswith(tag) and re.fullmatch(r"[A-Za-z0-9_-]{22,64}", text[len(tag) :]) for text in made)
+        for place in range(21):  # the last of 22 characters carries two bits only
+            assert len({secret[place] for secret in secrets}) > 32, "a part that hardly changes is no random part"
+        rising = sum(one < other for one, other in itertools.pairwise(secrets))
+        assert 30 < rising < 70, "they come in no order"
 
 
 def test_an_erased_conversation_is_gone_from_memory_too(

@@ -16,8 +16,9 @@ from model_replies import answering, opens, refund_answer
 from people import audit_rows, new_account, new_key, refdesk, signed_in
 from refdesk_server import SHOP, STAFF_KEY, RefdeskServer
 from turn_events import all_events
+from turn_events import asked as asked_for
 
-from scripted_api import Answer, ScriptedModel
+from scripted_api import Answer, ScriptedModel, opening
 
 LOG = "/v1/console/conversations"
 
@@ -85,6 +86,7 @@ def test_pages_join(admin: httpx2.Client, visitor: httpx2.Client) -> None:
 def test_every_way_of_asking_is_in_the_log(
     admin: httpx2.Client, server: RefdeskServer, visitor: httpx2.Client, model: ScriptedModel
 ) -> None:
+    """With the same sources, whichever way it was."""
     question = "When are refunds issued?"
     model.script(refund_answer())
     turns = [visitor.post("/v1/ask", json={"question": question}).json()["id"]]
@@ -92,9 +94,19 @@ def test_every_way_of_asking_is_in_the_log(
     turns.append(visitor.post("/v1/ask", json={"question": question}, headers={"origin": SHOP}).json()["id"])
     model.script(Answer((b"{}",), 500))
     turns.append(visitor.post("/v1/ask", json={"question": question}).json()["id"])
+    model.script(Answer((opening(),), ending="pings"))
+    with asked_for(visitor, question) as reader:
+        turns.append(next(iter(reader)).json["turn_id"])
+        assert visitor.post(f"/v1/turns/{turns[-1]}/stop").json()["status"] == "stopped"
     rows = [admin.get(f"/v1/console/turns/{turn_id}").json() for turn_id in turns]
-    assert [row["channel"] for row in rows] == ["json", "stream", "widget", "json"]
-    assert [row["status"] for row in rows] == ["answered", "answered", "answered", "evidence"]
+    assert [row["channel"] for row in rows] == ["json", "stream", "widget", "json", "stream"]
+    assert [row["status"] for row in rows] == ["answered", "answered", "answered", "evidence", "stopped"]
+    for row in rows[:3]:
+        told = [{name: value for name, value in source.items() if name != "retrieved_at"} for source in row["sources"]]
+        assert [(source["id"], source["basis"], source["show"]) for source in told] == [("refunds", "search", True)]
+        assert told == [{n: v for n, v in source.items() if n != "retrieved_at"} for source in rows[0]["sources"]]
+    exported = [json.loads(line)["turn_id"] for line in admin.get("/v1/console/export.jsonl").text.splitlines()]
+    assert [exported.count(turn_id) for turn_id in turns] == [1] * 5
 
 
 def test_a_permalink_names_one_turn_with_its_trail(admin: httpx2.Client, asked: dict[str, Any]) -> None:

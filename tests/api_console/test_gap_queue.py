@@ -119,10 +119,18 @@ def test_only_real_questions_without_an_answer_are_gaps(
 def test_a_cause_comes_from_what_was_found_read_and_hidden(
     desk: RefdeskServer, staff: httpx2.Client, model: ScriptedModel, word: str
 ) -> None:
-    ask(desk, f"Can I paint {word}?")
+    refused = ask(desk, f"Can I paint {word}?")
+    assert (refused["status"], refused["sources"], model.bodies) == ("insufficient", [], [])
     assert gap_about(staff, word)["cause"] == "nothing_found"
+    mine = [gap for gap in gaps(staff) if any(word in question["text"] for question in gap["questions"])]
+    assert [(gap["count"], [one["text"] for one in gap["questions"]]) for gap in mine] == [(1, [refused["question"]])]
     model.script(opens("refunds"), insufficient("how refunds are taxed"))
-    ask(desk, f"When are refunds issued under billing, {word} taxes?")
+    opened = ask(desk, f"When are refunds issued under billing, {word} taxes?")
+    assert (opened["status"], opened["sources"], opened["evidence"]) == ("insufficient", [], [])
+    checked = staff.get(f"/v1/console/turns/{opened['id']}").json()["documents"]
+    assert [(one["id"], one["read"], one["source"]) for one in checked if "full" in one["forms"]] == [
+        ("refunds", True, False)
+    ]
     silent = gap_about(staff, f"{word} taxes")
     assert (silent["cause"], silent["nearest"][0]["id"]) == ("opened_but_silent", "refunds")
     assert "silent" in silent["nearest"][0]["why"]

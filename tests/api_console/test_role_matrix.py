@@ -6,12 +6,16 @@ import json
 import re
 import sqlite3
 import time
+from collections import defaultdict
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from people import new_account, new_key
-from refdesk_server import PATIENCE, RefdeskServer
+from gap_parts import eventually, gaps
+from model_replies import refund_answer
+from page_matrix import PAGES
+from people import ask, new_account, new_key
+from refdesk_server import PATIENCE, STAFF_KEY, RefdeskServer
 from role_matrix import BODIES, QUERIES, STATUSES
 
 from scripted_api import ScriptedModel
@@ -62,19 +66,45 @@ def test_nobody_learns_what_a_console_route_expects(server: RefdeskServer, route
 def test_safe_methods_change_nothing(
     server: RefdeskServer, model: ScriptedModel, tokens: dict[str, str | None]
 ) -> None:
+    """On every address of API and console, with ids that are there and with ids that are not."""
+    ids = real_ids(server, model)
+    routes = {route: QUERIES.get(route) for route in (*STATUSES, *PAGES) if route.startswith("GET ")}
+    found = 0
     with server.client(tokens["admin"]) as admin:
         await_idle(server)
         before = stored(server)
-        for route in STATUSES:
-            method, path = route.split(" ")
-            if method != "GET" or path.endswith("/events"):
+        for route, query in routes.items():
+            path = route.removeprefix("GET ")
+            if path.endswith("/events"):
                 continue
-            address = re.sub(r"\{\w+\}", "none", path)
-            for verb in ("GET", "HEAD", "OPTIONS"):
-                headers = {"x-http-method-override": "DELETE"}
-                admin.request(verb, address, params=QUERIES.get(route), headers=headers)
-            assert admin.request("TRACE", address).status_code == 405
+            for address in {path.format_map(ids), path.format_map(NOWHERE)}:
+                for verb in ("GET", "HEAD", "OPTIONS"):
+                    for _ in range(3):
+                        headers = {"x-http-method-override": "DELETE"}
+                        answer = admin.request(verb, address, params=query, headers=headers)
+                        found += "{" in path and verb == "GET" and answer.status_code == 200
+                assert admin.request("TRACE", address).status_code == 405
+    assert found >= 3 * 9, "most of the real ids lead somewhere"
     assert stored(server) == before
+
+
+def real_ids(server: RefdeskServer, model: ScriptedModel) -> dict[str, str]:
+    """What the addresses name, as it is there."""
+    model.script(refund_answer())
+    with server.client(server.token()) as client, server.client(STAFF_KEY) as staff:
+        ask(client, "When are refunds issued?")
+        turn = ask(client, "Zyx wvut srqpo jklm?")
+        gap = eventually(lambda: gaps(staff))[0]
+        talk = staff.get(f"/v1/console/conversations/{turn['conversation_id']}").json()
+        name = new_account(server)
+        kid = new_key(server, name).removeprefix("rk_").partition("_")[0]
+    return {
+        "conversation_id": turn["conversation_id"], "turn_id": turn["id"], "gap_id": gap["id"], "article_id": "refunds",
+        "visitor_id": talk["visitor_id"], "name": "console.css", "kid": kid, "rest": "none",
+    }  # fmt: skip
+
+
+NOWHERE = defaultdict(lambda: "none")
 
 
 def await_idle(server: RefdeskServer) -> None:

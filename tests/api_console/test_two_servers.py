@@ -238,8 +238,13 @@ def test_the_start_says_what_each_process_has_for_itself(both: Pair) -> None:
         ]  # fmt: skip
 
 
-def test_the_password_of_the_database_is_told_nowhere(both: Pair, visitor: RoundRobin, staff: RoundRobin) -> None:
-    texts = [server.log() for server in both]
+def test_the_password_of_the_database_is_told_nowhere(
+    both: Pair, visitor: RoundRobin, staff: RoundRobin, model: ScriptedModel
+) -> None:
+    model.script(refund_answer())
+    ask(visitor)
+    assert model.bodies
+    texts = [*(server.log() for server in both), json.dumps(model.bodies)]
     texts += [visitor.get(path).text for path in ("/", "/health/ready", "/v1/none", "/schema/openapi.json")]
     texts += [staff.get(f"/v1/console/{path}").text for path in ("audit", "staff", "export.csv", "sync", "stats")]
     assert not [told for told in texts if C_DSN in told]
