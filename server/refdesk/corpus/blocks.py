@@ -19,7 +19,7 @@ Kind = Literal["heading", "fence", "table", "list", "code", "comment", "quote", 
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r" {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$")
-_INNER_FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:(`{3,})[^`]*|(~{3,}).*)$")
+INNER_FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:(`{3,})[^`]*|(~{3,}).*)$")
 _ITEM = re.compile(r" {0,3}(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+(?=\S)|[ \t]*$)")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _DELIMITER_CELL = re.compile(r"[ \t]*:?-+:?[ \t]*")
@@ -58,8 +58,8 @@ def parts(body: str, block: Block) -> list[list[Span]]:
         pieces[-1].append((start, end))
         if closing is not None:
             closing = None if closing.match(line) else closing
-        elif block.kind in ("list", "quote") and (opening := _INNER_FENCE.match(line.lstrip("> "))):
-            closing = _inner_closing(opening)
+        elif block.kind in ("list", "quote") and (opening := INNER_FENCE.match(line.lstrip("> "))):
+            closing = inner_closing(opening)
     return pieces
 
 
@@ -75,7 +75,8 @@ def _closing(opening: re.Match[str]) -> re.Pattern[str]:
     return re.compile(rf" {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$")
 
 
-def _inner_closing(opening: re.Match[str]) -> re.Pattern[str]:
+def inner_closing(opening: re.Match[str]) -> re.Pattern[str]:
+    """What ends the fence that INNER_FENCE has found."""
     fence = opening[1] or opening[2]
     return re.compile(rf"[ \t>]*{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$")
 
@@ -204,8 +205,8 @@ class _Scanner:
                     content = len(line[: item.end()].expandtabs(4))
                 elif blank or self._interrupts(row):
                     break
-            if fence := _INNER_FENCE.match(line):
-                row = self._after_fence(row + 1, _inner_closing(fence), content) - 1
+            if fence := INNER_FENCE.match(line):
+                row = self._after_fence(row + 1, inner_closing(fence), content) - 1
             row += 1
             after, blank = row, False
         return after

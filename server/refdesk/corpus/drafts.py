@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from refdesk.corpus.blocks import scan_blocks
+from refdesk.corpus.comments import without_comments
 from refdesk.corpus.files import read_text
 from refdesk.corpus.front_matter import FrontMatter, read_front_matter
 from refdesk.corpus.headings import heading_text
@@ -69,10 +70,11 @@ class Drafts:
         redirects = tuple(earlier for earlier in metadata.redirect_from if earlier != article_id)
         claims = [Claim(article_id, path, lines.get("id"))]
         claims += [Claim(earlier, path, lines.get("redirect_from")) for earlier in redirects]
+        body = without_comments(front.body)
         article = Article(
             id=article_id,
-            title=_title(metadata, path, front.body),
-            body=without_comments(front.body),
+            title=_title(metadata, path, body),
+            body=body,
             language=metadata.language or "",
             audience=metadata.audience,
             version="",
@@ -89,18 +91,6 @@ class Drafts:
         )
         warnings = _warnings(path, metadata, front)
         return Draft(article, metadata.status == "published", tuple(claims), warnings, front.body_line)
-
-
-def without_comments(body: str) -> str:
-    """What an author hides from readers must reach neither a model nor a quote. Lines keep their numbers."""
-    if "<!--" not in body:
-        return body
-    kept, position = [], 0
-    for block in scan_blocks(body):
-        if block.kind == "comment":
-            kept += [body[position : block.start], "\n" * body.count("\n", block.start, block.end)]
-            position = block.end
-    return "".join([*kept, body[position:]])
 
 
 def _claims_of_withheld(path: str, front: FrontMatter) -> list[Claim]:

@@ -1,8 +1,8 @@
 """Sentences that speak to a model instead of a reader: a text that gives orders is data here, but somebody should know.
 
 Heuristics in English, Russian and Czech. An article *about* assistants mentions them in the third person ("the
-assistant cites its sources", "write a system prompt"); what is flagged is an order, or a role given to "you". Code and
-comments are searched too, because there such a text hides best."""
+assistant cites its sources", "write a system prompt"); what is flagged is an order, or a role given to "you". Code is
+searched too, because there such a text hides well; comments reach no model."""
 
 from __future__ import annotations
 
