@@ -144,7 +144,7 @@ def test_an_undeclared_language_is_served_and_reported(tmp_path: Path):
 
 
 def test_what_an_author_comments_out_is_no_text_of_the_article(tmp_path: Path):
-    body = "# A <!-- secret -->\n\n<!-- secret\n\n# secret -->\n\nMore\n\n```\n<!-- shown -->\n```\n\n- <!-- secret -->\n"
+    body = "# A <!-- secret -->\n\n<!-- secret\n\n# secret -->\n\nMore\n\n```\n<!-- shown -->\n```\n"
     found = article(read_corpus(write(tmp_path, {"a.md": body})), "a")
     assert found.title == "A"
     assert "secret" not in found.body
