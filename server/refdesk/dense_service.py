@@ -17,7 +17,8 @@ from refdesk.errors import DenseUnavailable
 from refdesk.ports import Embedder, VectorIndex, VectorRow
 from refdesk.retrieval.baselines import RECIPE as YARDSTICK
 from refdesk.retrieval.baselines import Baselines, off_topic
-from refdesk.retrieval.dense import RECIPE, DensePassages, vector_rows
+from refdesk.retrieval.dense import DensePassages
+from refdesk.retrieval.embedded_texts import RECIPE, vector_rows
 from refdesk.retrieval.search import CorpusSnapshot
 
 log = structlog.get_logger()

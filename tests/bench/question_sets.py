@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from refdesk.adapters.onnx_embedder import load_e5, load_minilm
 from refdesk.adapters.vector_cache import VectorCache, vector_key
 from refdesk.domain.articles import SECTION_SEPARATOR, Article, Passage
-from refdesk.retrieval.dense import embedded_text
+from refdesk.retrieval.embedded_texts import embedded_text
 from refdesk.retrieval.lexical import View, index_passages
 
 WORDS = 120

@@ -34,7 +34,8 @@ from refdesk.corpus.sync import read_corpus
 from refdesk.domain.articles import ANONYMOUS
 from refdesk.ports import ENGLISH, MULTILINGUAL
 from refdesk.retrieval.baselines import off_topic
-from refdesk.retrieval.dense import DensePassages, vector_rows
+from refdesk.retrieval.dense import DensePassages
+from refdesk.retrieval.embedded_texts import vector_rows
 from refdesk.retrieval.generation import GenerationStore
 
 QUESTIONS = 300

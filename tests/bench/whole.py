@@ -32,7 +32,8 @@ from refdesk.domain.articles import ANONYMOUS, HelpCentre
 from refdesk.ports import ENGLISH, MULTILINGUAL, Embedder, SearchResult
 from refdesk.retrieval.baselines import off_topic
 from refdesk.retrieval.catalogue import Catalogue
-from refdesk.retrieval.dense import DensePassages, vector_rows
+from refdesk.retrieval.dense import DensePassages
+from refdesk.retrieval.embedded_texts import vector_rows
 from refdesk.retrieval.index import LexicalIndex
 from refdesk.retrieval.search import CorpusSnapshot
 

@@ -22,7 +22,8 @@ from refdesk.retrieval.baselines import (
     reach_of,
 )
 from refdesk.retrieval.catalogue import Catalogue
-from refdesk.retrieval.dense import DensePassages, Part, vector_rows
+from refdesk.retrieval.dense import DensePassages
+from refdesk.retrieval.embedded_texts import Part, vector_rows
 from refdesk.retrieval.fusion import Scope
 from refdesk.retrieval.index import LexicalIndex
 from refdesk.retrieval.search import CorpusSnapshot

@@ -19,7 +19,8 @@ from refdesk.errors import DenseUnavailable
 from refdesk.evaluation.questions import Question
 from refdesk.retrieval.baselines import off_topic
 from refdesk.retrieval.catalogue import Catalogue
-from refdesk.retrieval.dense import DensePassages, vector_rows
+from refdesk.retrieval.dense import DensePassages
+from refdesk.retrieval.embedded_texts import vector_rows
 from refdesk.retrieval.index import LexicalIndex
 from refdesk.retrieval.search import CorpusSnapshot
 from refdesk.terminal import Terminal

@@ -1,8 +1,4 @@
-"""Search by meaning: which texts are embedded, and how near a question comes to them (decisions/dense-retrieval.md).
-
-Passages of one audience, language and encoder are one collection, so access and language never need a filter. English
-text is embedded by both encoders and everything else by the multilingual one; the languages of question and text
-decide which is asked.
+"""Search by meaning: how near a question comes to the embedded texts (decisions/dense-retrieval.md).
 
 Embeddings of one help centre share a large common part that says nothing about a question. A part of the mean is taken
 off on both sides ("centring"): the titles' mean off the question, for titles are what questions are about, and the
@@ -17,21 +13,17 @@ them: so passages that were compared by different encoders stand in one order.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from refdesk.domain.articles import Article, Passage
-from refdesk.ports import ENGLISH, MULTILINGUAL, Embedder, VectorIndex, VectorRow
+from refdesk.ports import ENGLISH, MULTILINGUAL, Embedder, VectorIndex
 from refdesk.retrieval.baselines import Baseline, Baselines, OffTopic, Spread, reach_of
+from refdesk.retrieval.embedded_texts import TEXT, TITLE, Audience, Part, article_name, encoders_of, part_of
 from refdesk.retrieval.fusion import NOTHING, Nearest, Scope
 from refdesk.retrieval.search import CorpusSnapshot
 from refdesk.text.terms import content_words, primary
-
-RECIPE = 1
-"""Rises with whatever `vector_rows` makes of an article: vectors of another recipe are built anew."""
 
 CENTRING = 0.65
 """The share of the mean that is taken off, where there are many titles; with few of them less."""
@@ -51,22 +43,8 @@ TITLES = 80
 """Of a language that are asked as questions, evenly spread."""
 TITLE_WORDS = 2
 """Content words of a title that could be a question."""
-TEXT, TITLE = "text", "title"
 
-Audience: TypeAlias = tuple[str, ...]
 Vectors: TypeAlias = NDArray[np.float32]
-
-
-class Part(NamedTuple):
-    """What is embedded together."""
-
-    audience: Audience
-    language: str
-    """The primary tag."""
-
-    def collection(self, kind: str, encoder: str) -> str:
-        digest = blake2b("\0".join((self.language, *self.audience)).encode("utf-8", "replace"), digest_size=8)
-        return f"{kind}-{digest.hexdigest()}-{encoder}"
 
 
 _Key: TypeAlias = tuple[str, tuple[Part, ...]]
@@ -140,36 +118,6 @@ class _Means(NamedTuple):
     titles: Vectors
     size: int
     """Of the sample of titles."""
-
-
-def encoders_of(language: str) -> tuple[str, ...]:
-    return (MULTILINGUAL, ENGLISH) if language == "en" else (MULTILINGUAL,)
-
-
-def part_of(article: Article) -> Part:
-    return Part(article.audience, primary(article.language))
-
-
-def embedded_text(article: Article, passage: Passage) -> str:
-    """Title and section path stand in each: without them recall falls by 6 to 8 points. A number for a title says
-    nothing and costs 3."""
-    return "\n".join(filter(None, (_name(article), passage.section, passage.text(article.body))))
-
-
-def _name(article: Article) -> str:
-    return article.title if any(map(str.isalpha, article.title)) else ""
-
-
-def vector_rows(snapshot: CorpusSnapshot) -> Iterator[VectorRow]:
-    """Everything that is to be embedded. A title's rows are those of all passages of its article; where it says
-    nothing, the passages stand in for it."""
-    for article, first in zip(snapshot.catalogue.all, snapshot.index.first_rows.tolist(), strict=True):
-        part = part_of(article)
-        for encoder in encoders_of(part.language):
-            for row, passage in enumerate(article.passages, first):
-                text = embedded_text(article, passage)
-                yield VectorRow(part.collection(TEXT, encoder), encoder, row, text)
-                yield VectorRow(part.collection(TITLE, encoder), encoder, row, _name(article) or text)
 
 
 class DensePassages:
@@ -365,7 +313,7 @@ def _titles(snapshot: CorpusSnapshot) -> dict[Part, list[_Title]]:
     """Those that could be questions; evenly spread, a few more of each part than are asked."""
     found: dict[Part, list[_Title]] = {}
     for article, first in zip(snapshot.catalogue.all, snapshot.index.first_rows.tolist(), strict=True):
-        title = _Title(_name(article), range(first, first + len(article.passages)))
+        title = _Title(article_name(article), range(first, first + len(article.passages)))
         if title.own and len(content_words(title.text, primary(article.language))) >= TITLE_WORDS:
             found.setdefault(part_of(article), []).append(title)
     return {part: titles[:: max(1, len(titles) // TITLES)] for part, titles in found.items()}
