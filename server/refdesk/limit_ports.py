@@ -20,6 +20,10 @@ class RateWindows(Protocol):
         """See `domain.windows.Windows.take`: all are counted, or none. 0, or the seconds to wait."""
 
     async def give_back(self, uses: Sequence[Use]) -> None: ...
+
+    async def sweep(self) -> None:
+        """Windows that are over leave the database."""
+
     async def close(self) -> None: ...
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
 
 from refdesk.adapters import rate_windows
 from refdesk.adapters.rate_windows import windows_of
@@ -132,20 +131,14 @@ async def test_uses_are_written_behind_without_being_asked(folder: Path) -> None
     await database.close()
 
 
-async def test_windows_that_are_over_leave_the_database(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_windows, "SWEEP_S", 0.0)
-    shared = "sqlite" not in type(database).__name__.lower()
-    windows = windows_of(database, Clock(), shared=shared)
-    await windows.take([Use("short", 3, 1)])
-    await windows.close()
+async def test_windows_that_are_over_leave_the_database_though_nobody_asks(database: Database) -> None:
+    windows = windows_of(database, Clock(), shared="sqlite" not in type(database).__name__.lower())
+    await windows.take([Use("short", 3, 1), three("long")])
+    await written(database)
     await asyncio.sleep(1.01)
-    windows = windows_of(database, Clock(), shared=shared)
-    await windows.take([three("long")])
+    await windows.sweep()
+    assert [row.key for row in await database.read(rate_windows.remembered)] == ["long"]
     await windows.close()
-    kept = await database.read(
-        lambda connection: connection.execute(text("SELECT key FROM rate_windows")).scalars().all()
-    )
-    assert kept == ["long"]
 
 
 async def test_a_database_that_does_not_answer_loses_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
 
 import httpx2
 import pytest
@@ -14,6 +17,7 @@ from server_fixtures import await_model
 from turn_events import asked
 
 from postgres_fixtures import empty_postgres_url, postgres_server, postgres_template, postgres_url
+from refdesk.api import background
 from refdesk.api.limits import Limit, Limiter, client_key
 from refdesk.domain.windows import Use
 from refdesk.errors import RequestError
@@ -38,7 +42,23 @@ class Full:
         return self.wait if uses else 0.0
 
     async def give_back(self, uses: list[Use]) -> None: ...
+    async def sweep(self) -> None: ...
     async def close(self) -> None: ...
+
+
+async def test_windows_are_swept_while_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    swept = asyncio.Event()
+
+    class Sweeping(Full):
+        async def sweep(self) -> None:
+            swept.set()
+
+    monkeypatch.setattr(background, "LOOK_EVERY_S", 0.001)
+    services: Any = SimpleNamespace(limiter=Limiter(Sweeping(0.0), enabled=False))
+    job = asyncio.create_task(background.sweep_limits(services))
+    await asyncio.wait_for(swept.wait(), 10)
+    job.cancel()
+    assert background.sweep_limits in background.JOBS
 
 
 @pytest.mark.parametrize(("wait", "told"), [(0.001, 1), (1.0, 1), (1.01, 2), (59.2, 60), (60.0, 60)])

@@ -5,7 +5,6 @@ PostgreSQL. Why: server/decisions/limits.md.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -27,7 +26,6 @@ BEHIND_S = 0.25
 """What was used within this time before a crash may be forgotten."""
 AGAIN_S = 5.0
 """Where that failed: turns that wait for the same database come first."""
-SWEEP_S = 60.0
 
 DROP = delete(rate_windows).where(rate_windows.c.key == bindparam("gone"))
 TAKE = text("""
@@ -83,6 +81,9 @@ class LocalWindows:
         self._windows.give_back(uses)
         self._write_soon()
 
+    async def sweep(self) -> None:
+        await self._database.write(partial(remember, kept=(), now=self._clock.now()))
+
     async def close(self) -> None:
         if self._writing is not None:
             self._writing.cancel()
@@ -129,14 +130,13 @@ class SharedWindows:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._swept = 0.0
 
     async def open(self) -> None:
         """There is nothing to read."""
 
     async def take(self, uses: Sequence[Use]) -> float:
         try:
-            await self._database.write(partial(take, uses=uses, sweep=self._sweep_due()))
+            await self._database.write(partial(take, uses=uses))
         except Full as full:
             return full.wait
         return 0.0
@@ -144,14 +144,11 @@ class SharedWindows:
     async def give_back(self, uses: Sequence[Use]) -> None:
         await self._database.write(partial(give_back, uses=uses))
 
+    async def sweep(self) -> None:
+        await self._database.write(lambda connection: connection.execute(SWEEP))
+
     async def close(self) -> None:
         """There is nothing to write."""
-
-    def _sweep_due(self) -> bool:
-        due = time.monotonic() - self._swept > SWEEP_S
-        if due:
-            self._swept = time.monotonic()
-        return due
 
 
 class Full(RefdeskError):
@@ -162,7 +159,7 @@ class Full(RefdeskError):
         self.wait = wait
 
 
-def take(connection: Connection, uses: Sequence[Use], sweep: bool) -> None:
+def take(connection: Connection, uses: Sequence[Use]) -> None:
     """Raises Full."""
     asked: dict[str, list[Any]] = {
         "keys": [use.key for use in uses],
@@ -172,8 +169,6 @@ def take(connection: Connection, uses: Sequence[Use], sweep: bool) -> None:
     waits = [wait for wait in connection.execute(TAKE, asked).scalars() if wait is not None]
     if waits:
         raise Full(max(waits))
-    if sweep:
-        connection.execute(SWEEP)
 
 
 def give_back(connection: Connection, uses: Sequence[Use]) -> None:

@@ -24,7 +24,7 @@ FIRST_AFTER_S = 2.0
 
 @asynccontextmanager
 async def background(services: Services) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(for_ever(job, services)) for job in (watch_stops, retain_daily, tend_gaps)]
+    tasks = [asyncio.create_task(for_ever(job, services)) for job in JOBS]
     try:
         yield
     finally:
@@ -59,6 +59,13 @@ async def watch_stops(services: Services) -> None:
                     services.runs.stop(run)
 
 
+async def sweep_limits(services: Services) -> None:
+    """Also where nobody asks any more. All limits are in the same store."""
+    while True:
+        await asyncio.sleep(LOOK_EVERY_S)
+        await services.limiter.sweep()
+
+
 async def tend_gaps(services: Services) -> None:
     await services.gaps.run()
 
@@ -85,3 +92,6 @@ async def tell(services: Services, action: str, detail: dict[str, int]) -> None:
     await services.console.add_audit(
         AuditEntry(created_at=at, actor="refdesk", ip="", action=action, target="", detail=detail)
     )
+
+
+JOBS = (watch_stops, retain_daily, sweep_limits, tend_gaps)

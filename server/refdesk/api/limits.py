@@ -66,6 +66,10 @@ class Limiter:
         if self._enabled:
             await self._windows.give_back(bounded(uses))
 
+    async def sweep(self) -> None:
+        """Nobody's address stays stored, not even hashed, longer than a limit needs it."""
+        await self._windows.sweep()
+
     def enter(self, visitor_id: str, what: str, most: int) -> Callable[[], None]:
         """Takes one of a visitor's places; the same thing twice takes one. Returns what gives it free. Raises
         RequestError 429."""
