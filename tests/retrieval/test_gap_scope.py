@@ -90,6 +90,32 @@ async def test_only_what_is_far_from_every_article_is_out_of_scope(snapshot: Cor
     assert "out_of_scope" not in near
 
 
+@pytest.fixture
+async def bilingual(embedders: dict[str, Embedder]) -> CorpusSnapshot:
+    czech = article(
+        "dovolena", "Dovolená", "O dovolenou požádáte v kalendáři. Schválí ji vedoucí do tří dnů.", language="cs"
+    )
+    articles = [*ARTICLES, czech]
+    made = CorpusSnapshot("g", Catalogue(HelpCentre("x", ("en", "cs")), articles), LexicalIndex.build(articles))
+    service = DenseService(lambda: RealBackend(embedders), lambda: made)
+    async with asyncio.timeout(60):
+        await service.ready()
+    await service.close()
+    return made
+
+
+@pytest.mark.parametrize("question", ["asdf", "qwertyuiop", "blah blah", FAR[0][0], "What is the capital of Mongolia?"])
+async def test_another_language_is_no_reason_to_think_that_an_article_answers(
+    bilingual: CorpusSnapshot, question: str
+) -> None:
+    assert (await assessed(question, "en", bilingual)).cause != "missed"
+
+
+async def test_what_only_an_article_of_another_language_answers_was_missed(bilingual: CorpusSnapshot) -> None:
+    asked = await assessed("How do I request vacation from my supervisor?", "en", bilingual)
+    assert (asked.cause, asked.body.near[0].id) == ("missed", "dovolena")
+
+
 def test_languages_meet_in_one_gap_and_another_question_stays_apart(embedders: dict[str, Embedder]) -> None:
     asked = [*FAR, ("How do I give a member another role?", "en"), ("Hello, why do whales sing under water?", "en")]
     questions, languages = [question for question, _ in asked], [language for _, language in asked]

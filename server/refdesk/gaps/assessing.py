@@ -100,14 +100,18 @@ class Wide(NamedTuple):
 
 
 async def wide_search(question: str, roles: Roles, snapshot: Snapshot) -> Wide:
-    """In all languages together, and in each, so that no language crowds another out."""
+    """In all languages together, and in each, so that no language crowds another out. That no article has the question's
+    words counts in every language: beside articles of another one nobody can tell, and anything would come near."""
     languages = snapshot.centre.languages
     best: list[Best] = []
     hits: list[Hit] = []
+    own: dict[str, float] = {}
     for language in (None, *(languages if len(languages) > 1 else ())):
         result = await snapshot.search(question, roles, language=language, limit=WIDE)
+        own = own or result.signals
+        signals = {**own, **result.signals}
         hits += result.hits
-        best += [Best(hit.article, snapshot.evidence_score({**result.signals, **hit.signals})) for hit in result.hits]
+        best += [Best(hit.article, snapshot.evidence_score({**signals, **hit.signals})) for hit in result.hits]
     near = [hit.signals["near"] for hit in hits if "near" in hit.signals]
     words = max((hit.signals.get("selfscore", 0.0) for hit in hits), default=0.0)
     return Wide(best, far=bool(near) and max(near) <= OFF_TOPIC_NEAR and words <= FEW_WORDS)
