@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import tracemalloc
 
 import msgspec
 import pytest
@@ -22,7 +24,7 @@ def turn(number: int, answer: str = "", conversation: str = "c_1") -> Turn:
 
 
 def new_run(number: int, conversation: str = "c_1") -> TurnRun:
-    return TurnRun(f"t_{number}", conversation, "v_1")
+    return TurnRun(f"t_{number}", conversation)
 
 
 async def ended(runs: TurnRuns, number: int, answer: str = "", conversation: str = "c_1") -> TurnRun:
@@ -48,6 +50,55 @@ async def test_those_that_ended_first_go_first_once_the_room_is_used_up(monkeypa
     assert kept
     assert kept == list(range(kept[0], 10))
     assert kept[0] > 0
+
+
+@pytest.mark.parametrize("length", [0, 300, 3_000])
+async def test_what_is_kept_takes_no_more_memory_than_it_may(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    budget, runs = 1_000_000, TurnRuns()
+    monkeypatch.setattr(module, "KEEP_BYTES", budget)
+    await ended(runs, 0)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for number in range(1, 3_000):
+            await ended(runs, number, f"{number:{length}}", f"c_{number:022}")
+        gc.collect()
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert runs.get("t_2999") is not None
+    assert runs.get("t_1") is None
+    assert 0.7 * budget < taken <= 1.05 * budget
+
+
+async def test_an_ended_turn_is_followed_as_while_it_ran() -> None:
+    runs = TurnRuns()
+
+    async def work(run: TurnRun) -> None:
+        run.emit("accepted", Accepted("t_1", "c_1"))
+        run.delta("schön")
+        run.emit_done(turn(1, "schön"))
+
+    roles = frozenset({"public", "partner"})
+    run = runs.start(TurnRun("t_1", "c_1", roles), work)
+    live = [event async for some in run.follow(0, HEARTBEAT) for event in some]
+    assert run.task is not None
+    await run.task
+    kept = runs.get("t_1")
+    assert kept is not None
+    assert (kept.turn_id, kept.conversation_id, kept.roles, kept.ended) == ("t_1", "c_1", roles, True)
+    assert [event async for some in kept.follow(0, HEARTBEAT) for event in some] == live
+    assert await names(kept, 2) == ["done"]
+    await kept.finished()
+    runs.stop(kept)  # there is nothing left to stop
+    assert kept.stop_cause is None
+
+
+async def test_nothing_is_kept_once_all_is_closed() -> None:
+    runs = TurnRuns()
+    await ended(runs, 1)
+    await runs.close(patience=0.0)
+    assert runs.get("t_1") is None
 
 
 async def test_a_turn_that_runs_is_never_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,11 +138,11 @@ async def test_an_erased_conversation_is_forgotten_and_its_turn_ended() -> None:
             run.emit_done(turn(1))
 
     run = runs.start(new_run(1), work)
-    other = await ended(runs, 2, conversation="c_2")
+    await ended(runs, 2, conversation="c_2")
+    await ended(runs, 3, conversation="c_1")
     await begun.wait()
     runs.forget("c_1")
-    assert runs.get("t_1") is None
-    assert runs.get("t_2") is other
+    assert [runs.get(f"t_{number}") is not None for number in (1, 2, 3)] == [False, True, False]
     assert await names(run) == ["done"]
 
 

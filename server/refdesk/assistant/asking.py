@@ -122,8 +122,8 @@ class Assistant:
         roles = frozenset(ask.visitor.roles)
         before = await self._store.begin_turn(row)
         if before is not None:
-            return ended_run(visible_turn(before, self._retriever.current(), roles), ask.visitor.id)
-        run = TurnRun(turn.id, turn.conversation_id, ask.visitor.id, roles)
+            return ended_run(visible_turn(before, self._retriever.current(), roles))
+        run = TurnRun(turn.id, turn.conversation_id, roles)
         run.emit("accepted", Accepted(turn.id, turn.conversation_id))
         return self._runs.start(run, partial(self._own, ask, turn, place.pop_all()))
 
@@ -358,9 +358,9 @@ def redacted_turn(stored: StoredTurn) -> StoredTurn:
     return StoredTurn(turn=turn, trail=stored.trail)
 
 
-def ended_run(turn: Turn, visitor_id: str) -> TurnRun:
+def ended_run(turn: Turn) -> TurnRun:
     """A turn that was answered before, as a run that has ended: for a repeated Idempotency-Key."""
-    run = TurnRun(turn.id, turn.conversation_id, visitor_id)
+    run = TurnRun(turn.id, turn.conversation_id)
     run.emit("accepted", Accepted(turn.id, turn.conversation_id))
     run.turn = turn
     run.emit_done(turn)

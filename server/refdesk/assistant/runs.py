@@ -6,6 +6,7 @@ A client only follows. Closing a connection stops nothing; a client that comes b
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Literal
 
@@ -19,8 +20,11 @@ from refdesk.errors import RequestError, as_request_error
 KEEP_SECONDS = 600
 """How long the events of a finished turn are kept for replay; afterwards the stored turn answers."""
 
-KEEP_BYTES = 32 * 1024 * 1024
-"""Beyond it those that ended first go earlier: memory stays bounded, however many turns end in ten minutes."""
+KEEP_BYTES = 8 * 1024 * 1024
+"""Of memory, all that is kept of ended turns together: 4,700 short turns, some 800 with long answers. Beyond it those
+that ended first go earlier, however many end in ten minutes."""
+ENTRY_BYTES = 256
+"""Of memory for an ended turn beside its events: its ids, and its place among the others."""
 
 TERMINAL = ("done", "error")
 StopCause = Literal["stopped", "interrupted"]
@@ -29,13 +33,11 @@ StopCause = Literal["stopped", "interrupted"]
 class TurnRun:
     """The events of one turn, in memory; any number of followers read them at their own pace."""
 
-    def __init__(self, turn_id: str, conversation_id: str, visitor_id: str, roles: Roles = ANONYMOUS) -> None:
-        self.turn_id, self.conversation_id, self.visitor_id = turn_id, conversation_id, visitor_id
+    def __init__(self, turn_id: str, conversation_id: str, roles: Roles = ANONYMOUS) -> None:
+        self.turn_id, self.conversation_id = turn_id, conversation_id
         self.roles = roles
         """Those with which it runs: its events are for nobody who has less."""
         self.events: list[TurnEvent] = []
-        self.size = 0
-        """Bytes of the events."""
         self.task: asyncio.Task[None] | None = None
         self.stop_cause: StopCause | None = None
         self.turn: Turn | None = None
@@ -88,7 +90,6 @@ class TurnRun:
             return
         event = TurnEvent(number=len(self.events) + 1, name=name, data=msgspec.json.encode(data))
         self.events.append(event)
-        self.size += len(event.data)
         waiting, self._waiting = self._waiting, []
         for future in waiting:
             settle(future, True)
@@ -135,14 +136,51 @@ def settle(future: asyncio.Future[bool], came: bool) -> None:
         future.set_result(came)
 
 
+class EndedTurn(msgspec.Struct, frozen=True, gc=False):
+    """What is kept of a turn for replay. In one piece: as objects its events, task and timer took four times the room,
+    and each of them was looked at by every search for garbage."""
+
+    conversation_id: str
+    until: float
+    """When it goes, by the event loop's clock, in seconds."""
+    packed: bytes
+    """Its roles and events."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory."""
+        return ENTRY_BYTES + sys.getsizeof(self.packed)
+
+    def run(self, turn_id: str) -> TurnRun:
+        """To be followed like one that has just ended."""
+        roles, events = UNPACK.decode(self.packed)
+        run = TurnRun(turn_id, self.conversation_id, roles)
+        run.events = events
+        return run
+
+
+PACK = msgspec.msgpack.Encoder()
+UNPACK = msgspec.msgpack.Decoder(tuple[Roles, list[TurnEvent]])
+
+
+def pack(run: TurnRun, until: float) -> EndedTurn:
+    """By way of a buffer: what `encode` returns holds on to the room that it took to begin with."""
+    room = bytearray()
+    PACK.encode_into((run.roles, run.events), room)
+    return EndedTurn(run.conversation_id, until, bytes(room))
+
+
 class TurnRuns:
     """Every running turn of this process, and those that ended within the last ten minutes."""
 
     def __init__(self) -> None:
         self._runs: dict[str, TurnRun] = {}
-        self._ended: dict[str, TurnRun] = {}
+        self._ended: dict[str, EndedTurn] = {}
         """In the order in which they ended."""
         self._kept = 0
+        """Bytes of memory that the ended ones take."""
+        self._timer: asyncio.TimerHandle | None = None
+        """For the one that goes first."""
         self.closing = False
 
     def start(self, run: TurnRun, work: Callable[[TurnRun], Awaitable[None]]) -> TurnRun:
@@ -159,27 +197,40 @@ class TurnRuns:
             self._keep(run)
 
     def _keep(self, run: TurnRun) -> None:
-        if run.turn_id not in self._runs:  # forgotten meanwhile
+        if self._runs.pop(run.turn_id, None) is None:  # forgotten meanwhile
             return
-        self._ended[run.turn_id] = run
-        self._kept += run.size
-        asyncio.get_running_loop().call_later(KEEP_SECONDS, self._drop, run.turn_id)
+        ended = pack(run, asyncio.get_running_loop().time() + KEEP_SECONDS)
+        self._ended[run.turn_id] = ended
+        self._kept += ended.size
         while self._kept > KEEP_BYTES:
             self._drop(next(iter(self._ended)))
+        self._await_the_first()
+
+    def _await_the_first(self) -> None:
+        if self._timer is None and self._ended:
+            first = next(iter(self._ended.values()))
+            self._timer = asyncio.get_running_loop().call_at(first.until, self._drop_old)
+
+    def _drop_old(self) -> None:
+        now, self._timer = asyncio.get_running_loop().time(), None
+        while self._ended and next(iter(self._ended.values())).until <= now:
+            self._drop(next(iter(self._ended)))
+        self._await_the_first()
 
     def _drop(self, turn_id: str) -> None:
-        self._runs.pop(turn_id, None)
-        ended = self._ended.pop(turn_id, None)
-        self._kept -= ended.size if ended is not None else 0
+        self._kept -= self._ended.pop(turn_id).size
 
     def forget(self, conversation_id: str) -> None:
         """The conversation was erased: its events go, and a turn that still runs in it is ended."""
         for run in [run for run in self._runs.values() if run.conversation_id == conversation_id]:
             self.stop(run)
-            self._drop(run.turn_id)
+            del self._runs[run.turn_id]
+        for turn_id in [id for id, ended in self._ended.items() if ended.conversation_id == conversation_id]:
+            self._drop(turn_id)
 
     def get(self, turn_id: str) -> TurnRun | None:
-        return self._runs.get(turn_id)
+        ended = self._ended.get(turn_id)
+        return ended.run(turn_id) if ended is not None else self._runs.get(turn_id)
 
     def running(self) -> list[TurnRun]:
         return [run for run in self._runs.values() if run.task is not None and not run.task.done()]
@@ -194,7 +245,7 @@ class TurnRuns:
                 run.task.cancel()
 
     async def close(self, patience: float) -> None:
-        """Lets turns finish for `patience` seconds, then ends the rest as interrupted."""
+        """Lets turns finish for `patience` seconds, then ends the rest as interrupted. Nothing is kept after that."""
         self.closing = True
         tasks = [run.task for run in self.running() if run.task]
         if tasks:
@@ -204,3 +255,7 @@ class TurnRuns:
         tasks = [run.task for run in self.running() if run.task]
         if tasks:
             await asyncio.wait(tasks, timeout=5)
+        for turn_id in list(self._ended):
+            self._drop(turn_id)
+        if self._timer is not None:
+            self._timer.cancel()
