@@ -104,7 +104,7 @@ async def bilingual(embedders: dict[str, Embedder]) -> CorpusSnapshot:
     return made
 
 
-@pytest.mark.parametrize("question", ["asdf", "qwertyuiop", "blah blah", FAR[0][0], "What is the capital of Mongolia?"])
+@pytest.mark.parametrize("question", ["asdf", "hjkl", "blah blah", "Translate this poem", "A recipe for goulash?"])
 async def test_another_language_is_no_reason_to_think_that_an_article_answers(
     bilingual: CorpusSnapshot, question: str
 ) -> None:
@@ -112,7 +112,7 @@ async def test_another_language_is_no_reason_to_think_that_an_article_answers(
 
 
 async def test_what_only_an_article_of_another_language_answers_was_missed(bilingual: CorpusSnapshot) -> None:
-    asked = await assessed("How do I request vacation from my supervisor?", "en", bilingual)
+    asked = await assessed("Who approves my vacation?", "en", bilingual)
     assert (asked.cause, asked.body.near[0].id) == ("missed", "dovolena")
 
 
