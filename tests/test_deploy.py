@@ -90,6 +90,7 @@ def test_compose_names_what_there_is_and_no_secret() -> None:
     composed = yaml.safe_load((FOLDER / "compose.yaml").read_text("utf-8"))
     server, database = composed["services"]["refdesk"], composed["services"]["postgres"]
     assert (FOLDER / server["build"]["context"] / server["build"]["dockerfile"]).is_file()
+    assert server["env_file"] == ".env", "or a setting that is written there never reaches the server"
     assert ours(server["environment"]) == set(server["environment"])
     assert set(server["environment"]) <= KNOWN
     for value in (*server["environment"].values(), *database["environment"].values()):
