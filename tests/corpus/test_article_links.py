@@ -17,7 +17,8 @@ def corpus(tmp_path: Path) -> Path:
     return write(
         tmp_path / "corpus",
         {
-            "start/one.md": '![a](../img/a.png) ![b](<../img/b c.PNG> "t") [c](c.svg)\n\n![d][r]\n\n[r]: /img/d.jpg',
+            "start/one.md": '![a](../img/a.png) ![b](<../img/b c.PNG> "t") [c](c.svg)\n\n'
+            "![e](e&amp;f\\_g.png) ![d][r]\n\n[r]: /img/d.jpg",
             "billing/refunds.md": front(id="refund-window", redirect_from="[refunds-old]") + "x",
             "billing/index.md": front(id="billing", url="https://help.test/billing") + "x",
             "with space.md": "x",
@@ -61,7 +62,7 @@ def test_where_a_link_leads(corpus: Path, target: str, found: str | None):
 
 def test_pictures_of_an_article(corpus: Path):
     found = article(read_corpus(corpus), "start-one")
-    assert images_of(found) == {"img/a.png", "img/b c.PNG", "start/c.svg", "img/d.jpg"}
+    assert images_of(found) == {"img/a.png", "img/b c.PNG", "start/c.svg", "img/d.jpg", "start/e&f_g.png"}
 
 
 def test_pictures_come_from_the_folder_only(corpus: Path, tmp_path: Path):

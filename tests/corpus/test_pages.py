@@ -46,6 +46,14 @@ async def test_each_reader_gets_the_links_that_are_for_them(pages: ArticlePages)
     assert 'href="/articles/inside"' in staff
 
 
+@pytest.mark.parametrize("written", ["more.md#úvod", "more.md#%C3%BAvod", "more.md#&uacute;vod"])
+async def test_a_link_leads_to_a_heading_in_any_language(pages: ArticlePages, written: str) -> None:
+    guide = article("guide", f"[there]({written}) [here](#úvod)\n")
+    html = await pages.html(Edition("1", (guide, MORE)), guide, ANONYMOUS)
+    assert 'href="/articles/more#%C3%BAvod"' in html
+    assert 'href="#%C3%BAvod"' in html
+
+
 async def test_a_changed_article_is_shown_as_it_is_now(pages: ArticlePages) -> None:
     await pages.html(FIRST, GUIDE, ANONYMOUS)
     changed = article("guide", "New words.\n", version="2")

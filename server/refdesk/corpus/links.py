@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
 from refdesk.domain.articles import Article
+from refdesk.domain.markdown_text import unescape
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _TARGET = re.compile(
@@ -69,8 +70,8 @@ def is_relative(target: str) -> bool:
 
 
 def written_targets(markdown: str) -> Iterator[tuple[str, int]]:
-    """Every link or image target with its offset; targets in code too, unless the caller took code out."""
+    """Every link or image target as Markdown reads it, with its offset; also those in code that is still there."""
     for match in _TARGET.finditer(markdown):
         target = match[1] or match[2] or match[3]
         if target:
-            yield target, match.start()
+            yield unescape(target), match.start()

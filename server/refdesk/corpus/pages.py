@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from refdesk.corpus.images import Image, image_path, images_of, read_image
 from refdesk.corpus.links import ArticleIndex, article_link
@@ -121,5 +121,6 @@ def shown_to(articles: Sequence[Article]) -> Mapping[str, Roles]:
 
 
 def fragment(target: str) -> str:
+    """Encoded once, whether the author did it or the reader of Markdown."""
     _, mark, name = target.partition("#")
-    return f"#{quote(name)}" if mark else ""
+    return f"#{quote(unquote(name))}" if mark else ""
