@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import logging
 import os
 import sys
@@ -19,6 +18,7 @@ from refdesk.errors import CorpusError, DataFolderError, RefdeskError, SettingEr
 from refdesk.evaluation import commands as evaluation
 from refdesk.evaluation.prices import read_price
 from refdesk.logs import configure_logging
+from refdesk.memory import keep_house
 from refdesk.serving import serve
 from refdesk.settings import SETTINGS, Settings, load, unknown_names
 from refdesk.staff_commands import ACTIONS
@@ -27,8 +27,6 @@ from refdesk.terminal import Terminal
 log = structlog.get_logger()
 
 READING = ("corpus", "data")
-GARBAGE_THRESHOLDS = (20_000, 20, 20)
-"""A turn leaves next to no cycles behind, and looking for them every 700 objects is a fifth of its CPU time."""
 ASKING = (*READING, "model", "anthropic_base_url", "turn_seconds", "persona")
 
 
@@ -100,7 +98,7 @@ def run_serve(settings: Settings, _: argparse.Namespace, terminal: Terminal) -> 
     configure_logging(settings.log)
     for name in unknown_names(os.environ):
         log.warning("unknown setting", name=name, remedy="see refdesk serve --help")
-    gc.set_threshold(*GARBAGE_THRESHOLDS)
+    keep_house()
     uvloop.run(serve(settings, terminal.progress))
     return 0
 

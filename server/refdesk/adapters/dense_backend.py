@@ -14,6 +14,7 @@ from refdesk.adapters import vector_build
 from refdesk.adapters.chroma_vectors import MANIFEST, ChromaVectors
 from refdesk.adapters.onnx_embedder import load_e5, load_minilm
 from refdesk.adapters.vector_build import LOCK, VectorBuild
+from refdesk.memory import give_back
 from refdesk.ports import ENGLISH, MULTILINGUAL, Embedder, VectorRow
 
 NOTE = "calibration.json"
@@ -37,7 +38,9 @@ class DenseBackend:
 
     def open(self, name: str) -> ChromaVectors:
         """Blocking. Raises DenseUnavailable."""
-        return ChromaVectors.open(self._vectors / name)
+        vectors = ChromaVectors.open(self._vectors / name)
+        give_back()
+        return vectors
 
     async def build(self, name: str, rows: Iterable[VectorRow], progress: Callable[[int, int], None]) -> None:
         """In a child process; what it had embedded when it was killed is not done again. Raises DenseUnavailable."""
