@@ -4,18 +4,23 @@
 
 Articles, lexical index, Chroma, gate and the encoders of questions are real. The vectors of the texts are random, which
 changes neither time nor memory. Questions are titles and what they could be asked as, each new to the encoder. Prints
-what opening takes, p50/p95 and CPU of a search with embedding in one process, and its resident memory.
+what opening takes, p50/p95 and CPU of a search with embedding in one process, and its resident memory; then how long
+the whole server takes from its start until it searches by meaning, and its memory after the same questions over HTTP.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
+import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +29,7 @@ from typing import Any
 import numpy as np
 import psutil
 from numpy.typing import NDArray
+from start import DIRECT, REFDESK, fetch, free_port
 
 from refdesk.adapters.build_vectors import Texts
 from refdesk.adapters.chroma_vectors import ChromaVectors
@@ -31,6 +37,7 @@ from refdesk.adapters.chroma_writer import write_index
 from refdesk.adapters.onnx_embedder import load_e5, load_minilm
 from refdesk.corpus.passages import FORMAT
 from refdesk.corpus.sync import read_corpus
+from refdesk.dense_service import vectors_name
 from refdesk.domain.articles import ANONYMOUS
 from refdesk.ports import ENGLISH, MULTILINGUAL
 from refdesk.retrieval.baselines import off_topic
@@ -64,7 +71,14 @@ def build(corpus: Path, folder: Path, models: Path) -> None:
     snapshot = GenerationStore(folder, passage_format=FORMAT).publish(reading.centre, reading.articles)
     print(f"{len(reading.articles)} articles, {len(snapshot.index.postings.lengths)} passages")
     with timed("vectors into Chroma, in the child"):
-        write_index(folder / "vectors", Texts(encoders(models), vector_rows(snapshot)).wanted, random_vectors)
+        made = encoders(models)
+        target = folder / "vectors" / vectors_name(snapshot.generation, made)
+        write_index(target, Texts(made, vector_rows(snapshot)).wanted, random_vectors)
+
+
+def questions_about(titles: Sequence[str]) -> list[str]:
+    chance = random.Random(1)
+    return [chance.choice(FORMS).format(title) for title in chance.sample(titles, QUESTIONS)]
 
 
 def search(folder: Path, models: Path) -> None:
@@ -72,13 +86,13 @@ def search(folder: Path, models: Path) -> None:
         snapshot = GenerationStore(folder, passage_format=FORMAT).open_current()
         assert snapshot is not None
     with timed("load encoders and vectors"):
-        dense = DensePassages(ChromaVectors.open(folder / "vectors"), encoders(models), snapshot)
+        made = encoders(models)
+        vectors = ChromaVectors.open(folder / "vectors" / vectors_name(snapshot.generation, made))
+        dense = DensePassages(vectors, made, snapshot)
     with timed("measure the yardstick of the gate"):
         dense.measure_baselines(off_topic(), sorted(snapshot.catalogue.audiences))
     snapshot.dense = dense
-    chance = random.Random(1)
-    titles = [article.title for article in chance.sample(snapshot.catalogue.all, QUESTIONS)]
-    questions = [chance.choice(FORMS).format(title) for title in titles]
+    questions = questions_about([article.title for article in snapshot.catalogue.all])
     began = time.process_time()
     spent = asyncio.run(ask(snapshot, questions))
     cpu = 1000 * (time.process_time() - began) / len(questions)
@@ -102,6 +116,46 @@ async def ask(snapshot: Any, questions: Sequence[str]) -> list[float]:
     return spent
 
 
+def serve(corpus: Path, folder: Path, models: Path) -> None:
+    """The server over the same data, asked over HTTP as a visitor would."""
+    port = free_port()
+    settings = {"CORPUS": corpus, "DATA": folder, "ENCODERS": models, "RATE_LIMITS": "off"}
+    env = {**os.environ, **{f"REFDESK_{name}": str(value) for name, value in settings.items()}}
+    began, server = time.perf_counter(), subprocess.Popen([REFDESK, "serve", "--port", str(port)], env=env)
+    try:
+        wait_for_vectors(port)
+        ready, process = time.perf_counter() - began, psutil.Process(server.pid)
+        questions = questions_about([article.title for article in read_corpus(corpus).articles])
+        before, spent = cpu(process), []
+        for question in questions:
+            began = time.perf_counter()
+            fetch(f"http://127.0.0.1:{port}/v1/search?q={urllib.parse.quote(question)}")
+            spent.append(1000 * (time.perf_counter() - began))
+        p50, p95 = np.percentile(spent, [50, 95])
+        each, memory = 1000 * (cpu(process) - before) / len(questions), process.memory_info().rss / 1e6
+        times = f"over HTTP p50 {p50:.1f}, p95 {p95:.1f} ms, CPU {each:.1f}"
+        print(f"  server: vectors after {ready:.1f} s; {times}; {memory:.0f} MB")
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(30)
+
+
+def cpu(process: psutil.Process) -> float:
+    spent = process.cpu_times()
+    return float(spent.user + spent.system)
+
+
+def wait_for_vectors(port: int) -> None:
+    while True:
+        try:
+            with DIRECT.open(f"http://127.0.0.1:{port}/health/ready", timeout=5) as answer:
+                if json.load(answer)["dense"]["status"] == "ready":
+                    return
+        except OSError:
+            pass
+        time.sleep(0.1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
@@ -115,6 +169,7 @@ def main() -> None:
         build(asked.corpus, Path(folder), asked.models)
         again = [sys.executable, __file__, str(asked.corpus), "--models", str(asked.models), "--built", folder]
         subprocess.run(again, check=True)
+        serve(asked.corpus, Path(folder), asked.models)
 
 
 if __name__ == "__main__":
