@@ -18,7 +18,7 @@ from refdesk.api.members import new_key, secret_hash
 from refdesk.api.passwords import Passwords
 from refdesk.api.times import timestamp
 from refdesk.domain.console import AuditEntry, StaffAccount, StaffRole
-from refdesk.domain.passwords import checked_name, checked_password
+from refdesk.domain.passwords import checked_name, checked_password, new_name
 from refdesk.errors import RequestError, SettingError
 from refdesk.settings import Settings
 from refdesk.terminal import Terminal
@@ -43,7 +43,9 @@ def run_staff(settings: Settings, terminal: Terminal, order: StaffOrder, stdin: 
         raise SettingError("NAME", f"is missing: refdesk staff {order.action} NAME")
     if order.action == "role" and order.role is None:
         raise SettingError("--role", "is missing: agent or admin")
-    name = order.name if order.action == "disable-key" else order.name and checked_name(order.name)
+    name = order.name
+    if name and order.action != "disable-key":
+        name = new_name(name) if order.action == "add" else checked_name(name)
     password = None
     if order.action == "password" or (order.action == "add" and not order.keys_only):
         password = checked_password(read_password(stdin), name)

@@ -242,7 +242,7 @@ def test_weak_passwords_are_refused(server: RefdeskServer, admin: httpx2.Client,
     assert "weak" not in admin.get("/v1/console/staff").text
 
 
-@pytest.mark.parametrize("name", ["", " ", "staff-key", "a b", "a\nb", "é", "x" * 65, "-a"])
+@pytest.mark.parametrize("name", ["", " ", "staff-key", "Refdesk", "visitor", "a b", "a\nb", "é", "x" * 65, "-a"])
 def test_odd_names_are_refused(admin: httpx2.Client, name: str) -> None:
     assert admin.post("/v1/console/staff", json={"name": name}).status_code == 400
 

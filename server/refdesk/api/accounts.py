@@ -26,7 +26,7 @@ from refdesk.api.services import services_of
 from refdesk.api.staff import admins, agents, member_in, record
 from refdesk.api.times import timestamp
 from refdesk.domain.console import StaffAccount
-from refdesk.domain.passwords import checked_name, checked_password
+from refdesk.domain.passwords import checked_password, new_name
 from refdesk.errors import RequestError
 
 
@@ -58,7 +58,7 @@ async def staff_list(request: Request[Any, Any, Any]) -> StaffList:
     responses=problems(401, 409, 413, 415, 503),
 )
 async def add_staff(request: Request[Any, Any, Any], data: JSONBody[StaffRequest]) -> StaffResponse:
-    services, name = services_of(request), checked_name(data.name)
+    services, name = services_of(request), new_name(data.name)
     hashed = None
     if data.password is not None:
         hashed = await services.passwords.hashed(checked_password(data.password, name))

@@ -7,7 +7,7 @@ import re
 from refdesk.errors import RequestError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
-RESERVED = frozenset({"staff-key"})
+RESERVED = frozenset({"staff-key", "refdesk", "visitor"})
 """Names under which others stand in the audit log."""
 SHORTEST, LONGEST = 10, 256
 FEWEST = 5
@@ -21,8 +21,17 @@ COMMON = frozenset(
 def checked_name(name: str) -> str:
     """In lower case. Raises RequestError 400."""
     found = name.strip().lower()
-    if NAME.fullmatch(found) is None or found in RESERVED:
+    if NAME.fullmatch(found) is None:
         detail = "`name`: 1 to 64 characters from a-z, 0-9 and . _ @ + -, beginning with a letter or digit."
+        raise RequestError(400, "name_invalid", detail, field="name")
+    return found
+
+
+def new_name(name: str) -> str:
+    """Of an account that is to be made; an older one keeps whatever name it has."""
+    found = checked_name(name)
+    if found in RESERVED:
+        detail = f"`name`: the audit log means something else by {found}; choose another."
         raise RequestError(400, "name_invalid", detail, field="name")
     return found
 
