@@ -164,6 +164,17 @@ def test_a_block_of_an_unknown_type_is_replayed_as_it_came() -> None:
     assert reply.content == (novel, {"type": "text", "text": "Yes."})
 
 
+def test_a_piece_of_an_unknown_type_beside_text_changes_nothing() -> None:
+    """Such as a citation without a text of its own."""
+    pieces = [
+        {"type": "text_delta", "text": "30 "},
+        {"type": "citations_delta", "citation": {"type": "char_location", "cited_text": "30 days"}},
+        {"type": "text_delta", "text": "days."},
+    ]
+    reply = reply_of(opening() + block(0, {"type": "text", "text": ""}, pieces) + closing())
+    assert reply.content == ({"type": "text", "text": "30 days."},)
+
+
 def test_a_cut_reply_without_text_is_a_reply() -> None:
     reply = reply_of(opening() + thinking(0, "hm", "s") + closing("max_tokens"))
     assert (reply.stop_reason, len(reply.content)) == ("max_tokens", 1)

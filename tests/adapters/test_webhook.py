@@ -32,6 +32,12 @@ async def test_a_name_must_not_lead_into_a_private_network(monkeypatch: pytest.M
     assert not await Webhook("https://hooks.example.com/x", "s").deliver("e_1", b"{}", at=1)
 
 
+@pytest.mark.parametrize("name", ["2130706433", "0x7f000001", "127.1"])
+async def test_a_number_that_is_an_address_to_the_system_is_no_way_in(name: str) -> None:
+    with pytest.raises((ValueError, OSError)):
+        await public_address(f"http://{name}/x")
+
+
 @pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "64:ff9b::5db8:d822", "2002:5db8:d822::1"])
 async def test_a_public_name_is_connected_to_where_it_was_found(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     resolving(monkeypatch, address)

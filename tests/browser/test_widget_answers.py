@@ -101,6 +101,28 @@ def test_a_link_opens_the_reader_at_the_quoted_place_and_focus_comes_back(page: 
     expect(link).to_be_focused()
 
 
+def test_each_link_leads_to_its_own_article(page: Page, stub: HelpStub) -> None:
+    names = ("one", "two", "three")
+    sources = [{**SSO, "id": name, "title": f"Article {name}", "url": f"/articles/{name}"} for name in names]
+    said = [{"text": f"It says {name}.", "quote": f"The quote of {name}.", "source_id": name} for name in names]
+    claims = [{**CLAIM, **one} for one in said]
+    text = "\n\n".join(f"It says {name} ([here](/articles/{name}))." for name in (*names, "one"))
+    stub.answers["q"] = turn(answer=text, sources=sources, claims=claims)
+    opened(page, stub)
+    ask(page, "q")
+    settled(page)
+    links = page.locator(".text a")
+    hrefs = [link.get_attribute("href") for link in links.all()]
+    assert hrefs == [f"{stub.url}/articles/{name}" for name in (*names, "one")]
+    assert page.locator(".chip").all_inner_texts() == [source["title"] for source in sources]
+    for number, name in enumerate(names):
+        for place in (links.nth(number), page.locator(".chip").nth(number)):
+            place.hover()
+            expect(page.get_by_role("tooltip")).to_contain_text(f"The quote of {name}.")
+            page.locator("#refdesk-title").hover()
+            expect(page.get_by_role("tooltip")).to_have_count(0)
+
+
 def test_an_article_that_has_lost_the_quoted_words_says_so(page: Page, stub: HelpStub) -> None:
     stub.articles["sso-setup"] = {**stub.articles["sso-setup"], "html": "<p>Rewritten.</p>"}
     opened(page, stub)
@@ -369,7 +391,9 @@ def test_three_languages_follow_the_page(page: Page, stub: HelpStub, language: s
 
 
 def test_direction_is_the_messages_own(page: Page, stub: HelpStub) -> None:
-    stub.answers["كيف؟"] = turn(answer="افتح الإعدادات.", language="ar", sources=[])
+    stub.answers["كيف؟"] = turn(
+        answer="افتح Refdesk `cp [-r] src` ([SSO setup](/articles/sso-setup)).\n\n```\ncp -r src\n```", language="ar"
+    )
     opened(page, stub)
     ask(page, "كيف؟")
     settled(page)
@@ -377,6 +401,9 @@ def test_direction_is_the_messages_own(page: Page, stub: HelpStub) -> None:
     assert page.locator(".asked").evaluate(read) == "rtl"
     assert page.locator(".answer").evaluate(read) == "rtl"
     assert page.locator(".composer").evaluate(read) == "ltr"
+    assert page.locator(".answer code").first.evaluate("(e) => getComputedStyle(e).unicodeBidi") == "isolate"
+    assert [code.evaluate(read) for code in page.locator(".answer code").all()] == ["ltr", "ltr"]
+    expect(page.locator(".chip")).to_have_text("SSO setup (in English)")
     ask(page, "and in English?")
     settled(page)
     assert [each.evaluate(read) for each in page.locator(".asked").all()] == ["rtl", "ltr"]

@@ -79,6 +79,9 @@ def test_a_foreign_origin_gets_the_script_and_a_plain_word(page: Page, server: R
 
 
 def test_the_same_sources_in_stream_reload_and_history(page: Page, server: RefdeskServer, model: ScriptedModel) -> None:
+    """And the token of the session is in no address, nor in the page."""
+    addresses: list[str] = []
+    page.on("request", lambda request: addresses.append(request.url))
     answered(page, model, f"{server.url}/demo")
     before = page.locator(".log").inner_text()
     state = kept(page)
@@ -88,6 +91,19 @@ def test_the_same_sources_in_stream_reload_and_history(page: Page, server: Refde
     page.reload()
     expect(page.locator(".chip")).to_have_text("Refunds")
     assert page.locator(".log").inner_text() == before
+    assert state["token"] not in page.content() + server.log()
+    assert [address for address in addresses if "/v1/" in address]
+    assert not [address for address in addresses if state["token"] in address or "token" in address]
+
+
+def test_code_on_the_page_of_an_article_stays_left_to_right(page: Page, server: RefdeskServer) -> None:
+    page.goto(f"{server.url}/articles/refunds")
+    read = """() => {
+      document.documentElement.dir = 'rtl';
+      document.querySelector('main').innerHTML = '<p>افتح <code>cp [-r] src</code></p><pre><code>cp -r</code></pre>';
+      return ['p', 'p code', 'pre', 'pre code'].map((name) => getComputedStyle(document.querySelector(name)).direction);
+    }"""
+    assert page.evaluate(read) == ["rtl", "ltr", "ltr", "ltr"]
 
 
 def test_feedback_reaches_the_turn(page: Page, server: RefdeskServer, model: ScriptedModel) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 from model_replies import REFUND_CLAIM, answering, opens
-from people import ask
+from people import ask, identity
 from refdesk_server import PATIENCE, RefdeskServer
 
 from scripted_api import ScriptedModel
@@ -34,7 +34,10 @@ def seed(server: RefdeskServer, model: ScriptedModel, canary: str) -> list[dict[
     invented = {**REFUND_CLAIM, "text": f"Invented {texts}", "quote": f"Refunds never come {texts}"}
     answer = f"Refunds are issued within 14 days ([Refunds](doc:refunds)). {texts}"
     model.script(opens("refunds"), answering(answer, REFUND_CLAIM, invented))
-    with server.client(server.token()) as visitor:
+    with server.client() as client:
+        token = client.post("/v1/session", json={"identity": identity(texts[:200])}).json()["token"]
+    said = {"user-agent": texts.partition("\u202e")[0].strip(), "referer": f"{server.url}/{canary}"}
+    with server.client(token, **said) as visitor:
         first = ask(visitor, "When are refunds issued?", page={"url": f"{canary}/page", "title": texts})
         talk = first["conversation_id"]
         model.script(opens("refunds"), answering(answer, REFUND_CLAIM))

@@ -100,6 +100,8 @@ def test_a_citation_becomes_a_link_to_its_article(text: str, answer: str, cited:
         "[Refund window s]",
         "[Refund window, SSO setup]",
         "【Refund window】",
+        "\\u3010Refund window\\u3011 \\ue200cite\\ue201",
+        "Sources: 1. Refund window 2. Shipping guide",
         "a < b, 3 <= 4, <3, a <- b",
         "![no image] and ! alone",
         "[a](b c) and [a] (doc:refund-window)",

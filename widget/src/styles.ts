@@ -74,7 +74,7 @@ svg{inline-size:20px;block-size:20px;display:block;fill:none;stroke:currentColor
 .text h3{font-size:1.1em}
 .text hr{border:0;border-block-start:1px solid var(--line)}
 a{color:var(--link);text-decoration:underline;text-underline-offset:2px}
-code,kbd{background:var(--surface);border-radius:4px;padding:.1em .3em;font:.9em/1.4 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+code,kbd{direction:ltr;unicode-bidi:isolate;background:var(--surface);border-radius:4px;padding:.1em .3em;font:.9em/1.4 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 pre{background:var(--surface);border-radius:8px;padding:10px;direction:ltr;text-align:left}
 pre code{background:none;padding:0}
 .wide{overflow-x:auto;max-inline-size:100%}
