@@ -65,7 +65,8 @@ def test_any_other_audience_withholds_the_file(tmp_path: Path, audience: str):
     "key",
     [
         "role", "roles", "Audience", "audiance", "аudience", "access", "visible_to", "permissions", "draft", "private",
-        "statuss", "<<", "ａｕｄｉｅｎｃｅ", "аudіеnсе",
+        "statuss", "<<", "ａｕｄｉｅｎｃｅ", "аudіеnсе", "login_required", "members-only", "state",
+        "expiryDate", "publishDate",
     ],
 )  # fmt: skip
 def test_a_key_that_looks_like_an_access_rule_withholds_the_file(tmp_path: Path, key: str):

@@ -60,6 +60,13 @@ def test_a_rule_further_down_is_no_front_matter():
         ("+++\naudience = ['staff']\n+++\nx", 2, "audience"),
         ("----\naudience: [staff]\n----\nx", 2, "audience"),
         ("audience: [staff]\n---\nx", 1, "audience"),
+        ("----\nstatus: draft\n----\nx", 2, "status"),
+        ("title: a\nStatus: 'archived'\n---\nx", 2, "status"),
+        ("+++\ndraft = true\n+++\nx", 2, "draft"),
+        ('+++\ntitle = "a"\n\n[params]\naudience = "staff"\n+++\nx', 1, "YAML"),
+        ('{\n  "title": "a",\n  "audience": ["staff"]\n}\nx', 3, "audience"),
+        ('{\n\n"a": 1}\nx', 1, "YAML"),
+        ('{"title": "a", "audience": ["staff"]}\n\nx', 1, "YAML"),
         ("---\ntitle: a\n---\n---\naudience: [staff]\n---\nx", 5, "audience"),
     ],
 )

@@ -24,9 +24,14 @@ _BLANK = "[\\s\ufeff\u200b-\u200d\u2060]*+"
 _OPENING = re.compile(_BLANK + r"---[ \t]*+$\n?", re.MULTILINE)
 _CLOSING = re.compile(r"^---[ \t]*+$\n?", re.MULTILINE)
 _STRAY_RULE = re.compile(
-    _BLANK + r"(?:[-–—+=~*_;]{2,}+[ \t]*+\n)?(?:.++\n){0,30}?[ \t]*+audience[ \t]*+[:=]", re.IGNORECASE
+    _BLANK + r"(?:[-–—+=~*_;]{2,}+[ \t]*+\n)?(?:.++\n){0,30}?[ \t]*+[\"']?(?P<key>audience(?=[\"']?[ \t]*+[:=])"
+    r"|status(?=[\"']?[ \t]*+[:=][ \t]*+[\"']?(?:draft|archived)[\"']?,?[ \t]*+$)"
+    r"|draft(?=[\"']?[ \t]*+[:=][ \t]*+true,?[ \t]*+$))",
+    re.IGNORECASE | re.MULTILINE,
 )
 """An access rule in the first block of a body: its author meant it as front matter."""
+_FOREIGN = re.compile(_BLANK + r"(?:\+{3}[ \t]*+$|\{[ \t]*+(?:$|\"[^\"\n]*+\"[ \t]*+:))", re.MULTILINE)
+"""TOML or JSON where front matter stands: what it says of readers would be lost."""
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 
 
@@ -64,7 +69,11 @@ def read_front_matter(text: str) -> FrontMatter:
 def _served(front: FrontMatter) -> FrontMatter:
     if stray := _STRAY_RULE.match(front.body):
         line = front.body_line + front.body.count("\n", 0, stray.end())
-        raise FileWithheld("an `audience` outside the front matter: it must stand between two lines of ---", line)
+        key = stray["key"].lower()
+        raise FileWithheld(f"`{key}` outside the front matter: it must stand between two lines of ---", line)
+    if not front.entries and (foreign := _FOREIGN.match(front.body)):
+        line = front.body_line + front.body.count("\n", 0, foreign.end())
+        raise FileWithheld("front matter that is not YAML: write it as YAML, between two lines of ---", line)
     return front
 
 

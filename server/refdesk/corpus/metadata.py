@@ -28,9 +28,11 @@ _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[Tt ][0-9:.]{4,15}(?: ?(?:[Zz]|[+-]\d
 _GUARDS = ("audience", "status", "visibility")
 """Keys whose misspelling would show an article to people who must not see it."""
 _ACCESS_LIKE = frozenset(
-    "<< access acl allow allowed allowed_roles audiences confidential deny draft embargo group groups hidden internal"
-    " members permission permissions private protected public publish published readers restricted role roles"
-    " secret security staff staff_only unlisted unpublished users viewers visible visible_for visible_to".split()
+    "<< access acl allow allowed allowed_roles audiences auth authenticated confidential deny draft embargo expires"
+    " expiry_date expirydate group groups hidden internal logged_in login login_required members members_only"
+    " permission permissions private protected public publish publish_date publishdate published readers require_login"
+    " requires_login restricted role roles secret security signed_in staff staff_only state unlisted unpublished users"
+    " viewers visible visible_for visible_to".split()
 )
 
 
@@ -218,5 +220,7 @@ def _guard_meant(key: str) -> str | None:
     if _MIXED_SCRIPTS.search(plain):
         return "audience"  # look-alike letters
     if plain in _ACCESS_LIKE:
-        return "status" if plain.startswith(("draft", "publish", "unpublish", "embargo")) else "audience"
+        return (
+            "status" if plain.startswith(("draft", "publish", "unpublish", "embargo", "expir", "state")) else "audience"
+        )
     return next(iter(difflib.get_close_matches(plain, _GUARDS, 1, 0.75)), None)
