@@ -26,14 +26,14 @@ def test_every_documented_key(tmp_path: Path):
         starter_questions = { en = ["How?"] }
         disclosure = { en = "AI" }
         refusal = { en = "No" }
-        contact = { url = "https://acme.test/contact", mail = "a@acme.test" }
+        contact = { url = "https://acme.test/contact", mail = "a@acme.test", callback = "https://acme.test/talk" }
         notice = { en = "" }
         synonyms = [["sso", "single sign-on"]]
         """,
     )
     assert centre.languages == ("en", "ru", "pt")
     assert centre.roles == ("partner", "staff")
-    assert centre.contact == Contact("https://acme.test/contact", "a@acme.test")
+    assert centre.contact == Contact("https://acme.test/contact", "a@acme.test", "https://acme.test/talk")
     assert centre.synonyms == (("sso", "single sign-on"),)
     assert centre.starter_questions == {"en": ["How?"]}
 
@@ -45,6 +45,12 @@ def test_without_the_file_the_folder_names_it(tmp_path: Path):
     assert (centre.name, centre.languages, centre.roles) == ("Acme docs", (), ())
 
 
+def test_a_folder_of_that_name_is_no_file(tmp_path: Path):
+    (tmp_path / "help-center.toml").mkdir()
+    with pytest.raises(CorpusError, match="not a regular file"):
+        read_help_centre(tmp_path)
+
+
 def test_a_byte_order_mark_is_no_fault(tmp_path: Path):
     assert read(tmp_path, b"\xef\xbb\xbfname = 'A'\n").name == "A"
 
@@ -53,7 +59,7 @@ def test_a_byte_order_mark_is_no_fault(tmp_path: Path):
     ("toml", "words"),
     [
         ("colour = 'red'", "unknown key `colour`"),
-        ("contact = { phone = '1' }", "unknown key `phone` in `contact`"),
+        ("contact = { phone = '1' }", "unknown key `phone` in `contact`; the keys are callback, mail, url"),
         ("languages = 'en'", "`languages`"),
         ("languages = ['english language']", "`languages`"),
         ("roles = ['Staff']", "`roles`"),

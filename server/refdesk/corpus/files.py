@@ -83,13 +83,16 @@ def read_bytes(path: str | Path, limit: int) -> bytes:
         raise FileGone("the file is gone") from None
     except OSError as error:
         raise FileWithheld(f"the file cannot be read: {os.strerror(error.errno or 0)}") from None
-    with open(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise FileWithheld("not a regular file")
         if not status.st_mode & _ANYBODY_READS:
             raise FileWithheld("the file's mode lets nobody read it")
-        data = file.read(limit + 1) if status.st_size <= limit else b""
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(limit + 1) if status.st_size <= limit else b""
+    finally:
+        os.close(descriptor)
     if max(status.st_size, len(data)) > limit:
         raise FileWithheld(f"the file is larger than {limit // 1024} KiB")
     return data

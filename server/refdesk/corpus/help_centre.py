@@ -46,7 +46,7 @@ def read_help_centre(root: Path) -> HelpCentre:
         languages=_languages(given),
         roles=_roles(given),
         article_url=_article_url(given),
-        contact=Contact(given.contact.url, given.contact.mail),
+        contact=Contact(**msgspec.structs.asdict(given.contact)),
     )
 
 
@@ -76,8 +76,9 @@ def _read(root: Path) -> _File:
 def _wrong_shape(error: msgspec.ValidationError) -> CorpusError:
     problem = str(error)
     if unknown := re.search(r"unknown field `(.*?)`(?: - at `\$\.?(.*)`)?", problem):
-        known = ", ".join(sorted(_File.__struct_fields__))
-        where = f" in `{unknown[2]}`" if unknown[2] else ""
+        of_contact = unknown[2] == "contact"
+        known = ", ".join(sorted((_Contact if of_contact else _File).__struct_fields__))
+        where = " in `contact`" if of_contact else ""
         return CorpusError(f"{FILE_NAME}: unknown key `{unknown[1]}`{where}; the keys are {known}")
     message, _, key = problem.partition(" - at `$.")
     return _wrong(key.rstrip("`"), message[:1].lower() + message[1:])
