@@ -10,6 +10,7 @@ import pytest
 TESTS = Path(__file__).parent
 RECORDS = TESTS.parent / "server" / "decisions"
 NAMED = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
+FILE = re.compile(r"`([\w/]+\.(?:py|ts|md))(?:::\w+)?`")
 
 
 @pytest.mark.parametrize("name", ["attacks.md", "reported-faults.md"])
@@ -19,7 +20,15 @@ def test_the_tests_that_a_record_names_exist(name: str) -> None:
     assert len(named) > 100
     for file, test in named:
         assert re.search(rf"^(async )?def {test}\(", (TESTS / file).read_text("utf-8"), re.MULTILINE), (file, test)
+    numbers = []
     for row in re.findall(r"^\| \d.*$", text, re.MULTILINE):
-        *_, held, end = row.split("|")
-        assert held.strip(), row
+        _, number, kind, held, end = row.split("|")
+        assert kind.strip(), row
         assert end == "", row
+        numbers.append(int(number))
+        tests = NAMED.findall(held)
+        assert tests or held.strip().startswith(("not applicable: ", "measured, not tested: ")), row
+        assert len(set(tests)) == len(tests), row
+        for file in FILE.findall(held):
+            assert any((place / file).is_file() for place in (TESTS, TESTS.parent)), (row, file)
+    assert numbers == sorted(set(numbers))
