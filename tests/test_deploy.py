@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,17 @@ def test_the_image_is_built_of_what_is_there() -> None:
             for source in value.split()[:-1]:
                 assert (ROOT / source).exists(), source
                 assert f"!{source}" in ignored, source
+
+
+def test_what_is_packed_besides_the_server_is_there_and_in_the_image() -> None:
+    """A wheel, and so the image, cannot be built without it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    packed = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert set(packed.values()) == {"refdesk/widget/refdesk.js", "refdesk/widget/refdesk.d.ts"}
+    copied = [source for name, value in instructions() if name == "COPY" for source in value.split()[:-1]]
+    for file in packed:
+        assert (ROOT / file).is_file()
+        assert any(file == source or file.startswith(f"{source}/") for source in copied), file
 
 
 def test_the_image_does_not_run_as_root_and_needs_only_its_data() -> None:

@@ -65,7 +65,9 @@ def build_parser() -> argparse.ArgumentParser:
     evaluating.add_argument(
         "questions", nargs="?", type=Path, help="JSON lines: question, articles, tag, language, roles"
     )
-    evaluating.add_argument("--answer", action="store_true", help="let the model answer every question too")
+    evaluating.add_argument(
+        "--answer", action="store_true", help="let the model answer every question too; no cap on spending applies"
+    )
     evaluating.add_argument("--builtin", action="store_true", help="play the built-in scenarios instead")
     evaluating.add_argument("--price", metavar="IN/OUT", help="US dollars per million tokens, for the cost of answers")
     calibrating = command("calibrate", "Show what thresholds of the gate trade, and keep one.", READING)

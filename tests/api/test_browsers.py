@@ -188,7 +188,8 @@ def test_every_answer_is_told_apart_and_kept_out_of_caches(
     ("path", "kind"),
     [("/widget/refdesk.js", "text/javascript"), ("/widget/check.js", "text/javascript"),
      ("/static/ask.js", "text/javascript"), ("/static/page.css", "text/css"),
-     ("/console/static/htmx.min.js", "text/javascript"), ("/console/static/console.css", "text/css")],
+     ("/console/static/htmx.min.js", "text/javascript"), ("/console/static/console.css", "text/css"),
+     ("/widget/refdesk.d.ts", "text/plain")],
 )  # fmt: skip
 def test_files_for_every_page_are_told_apart(visitor: httpx2.Client, path: str, kind: str) -> None:
     answer = visitor.get(path)

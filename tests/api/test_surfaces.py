@@ -9,7 +9,7 @@ from refdesk_server import SHOP
 from scripted_api import ScriptedModel
 
 FREE = ("/", "/articles", "/health/live", "/health/ready", "/v1/articles", "/v1/widget/settings", "/widget/refdesk.js",
-        "/schema/openapi.json", "/demo", "/static/page.css")  # fmt: skip
+        "/widget/refdesk.d.ts", "/schema/openapi.json", "/demo", "/static/page.css")  # fmt: skip
 
 
 def test_what_anybody_may_get_asks_no_model(anonymous: httpx2.Client, model: ScriptedModel) -> None:

@@ -1,4 +1,5 @@
-"""What a page loads: the widget's one file, the texts of this help centre, and the self-check with its timed stream."""
+"""What a page loads: the widget's one file, the texts of this help centre, and the self-check with its timed stream;
+and what its developer loads, the types of the page's interface."""
 
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ from refdesk.settings import origin_of
 CACHING = "public, max-age=300, stale-while-revalidate=86400"
 """Short: an update reaches every page within minutes, and nobody has to change a tag."""
 
+IN_REPOSITORY = {"refdesk.js": "dist/refdesk.js", "refdesk.d.ts": "refdesk.d.ts"}
 CHECK_EVENTS = 5
 CHECK_PAUSE = 0.25
 """Seconds between two events of the self-check: a proxy that collects them delivers all at once."""
@@ -54,26 +56,30 @@ class WidgetSettings(msgspec.Struct):
 
 @cache
 def script(name: str) -> tuple[bytes, str]:
-    """A script and its ETag. The built widget is in the wheel, or in the repository that an editable install points
-    to."""
+    """A file and its ETag. The built widget and its types are in the wheel, or in the repository that an editable
+    install points to."""
     package = Path(refdesk.__file__).parent
-    built = package / "widget" / "refdesk.js"
+    packed, repository = package / "widget" / name, package.parents[1] / "widget"
     if name == "check.js":
         content = files("refdesk.api").joinpath("static", name).read_bytes()
+    elif packed.exists():
+        content = packed.read_bytes()
     else:
-        content = (built if built.exists() else package.parents[1] / "widget" / "dist" / "refdesk.js").read_bytes()
+        content = (repository / IN_REPOSITORY[name]).read_bytes()
     return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 
-@get(["/widget/refdesk.js", "/widget/check.js"], include_in_schema=False)
+@get(["/widget/refdesk.js", "/widget/check.js", "/widget/refdesk.d.ts"], include_in_schema=False)
 async def widget_script(request: Request[Any, Any, Any]) -> Response[bytes]:
     """For every page, isolated ones (COEP) included. What is in it is public."""
-    content, etag = script(request.scope["path"].rpartition("/")[2])
+    name = request.scope["path"].rpartition("/")[2]
+    content, etag = script(name)
+    kind = "text/javascript" if name.endswith(".js") else "text/plain"
     headers = {"Cache-Control": CACHING, "ETag": etag, "Cross-Origin-Resource-Policy": "cross-origin"}
     known = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
     if etag in known or "*" in known:
-        return Response(b"", status_code=304, headers=headers, media_type="text/javascript")
-    return Response(content, headers=headers, media_type="text/javascript")
+        return Response(b"", status_code=304, headers=headers, media_type=kind)
+    return Response(content, headers=headers, media_type=kind)
 
 
 def language_for(wanted: str | None, centre: HelpCentre) -> str:

@@ -100,8 +100,8 @@ class Wide(NamedTuple):
 
 
 async def wide_search(question: str, roles: Roles, snapshot: Snapshot) -> Wide:
-    """In all languages together, and in each, so that no language crowds another out. That no article has the question's
-    words counts in every language: beside articles of another one nobody can tell, and anything would come near."""
+    """In all languages together, and in each, so that no language crowds another out. Words of the question that no
+    article has count against every language: articles of another one cannot tell, and anything would come near."""
     languages = snapshot.centre.languages
     best: list[Best] = []
     hits: list[Hit] = []
