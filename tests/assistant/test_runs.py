@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import tracemalloc
 
 import msgspec
 import pytest
@@ -14,6 +12,7 @@ from refdesk.assistant.runs import TurnRun, TurnRuns
 from refdesk.domain.conversation import Turn
 from refdesk.domain.events import Accepted
 from refdesk.errors import RequestError
+from traced_memory import traced_memory
 
 HEARTBEAT = 30.0
 
@@ -57,15 +56,10 @@ async def test_what_is_kept_takes_no_more_memory_than_it_may(length: int, monkey
     budget, runs = 1_000_000, TurnRuns()
     monkeypatch.setattr(module, "KEEP_BYTES", budget)
     await ended(runs, 0)
-    gc.collect()
-    tracemalloc.start()
-    try:
+    with traced_memory() as held:
         for number in range(1, 3_000):
             await ended(runs, number, f"{number:{length}}", f"c_{number:022}")
-        gc.collect()
-        taken, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        taken = held()
     assert runs.get("t_2999") is not None
     assert runs.get("t_1") is None
     assert 0.7 * budget < taken <= 1.05 * budget

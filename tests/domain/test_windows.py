@@ -6,6 +6,7 @@ import pytest
 
 from refdesk.domain import windows as module
 from refdesk.domain.windows import Kept, Use, Windows
+from traced_memory import traced_memory
 
 
 def three(key: str) -> Use:
@@ -61,6 +62,28 @@ def test_a_flood_of_keys_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(windows) <= 100
     assert len(windows.changed) <= 100
     assert windows.take([Use("asked again and again", 3, 1_000)], 1_000) > 0
+
+
+def test_a_window_that_is_over_takes_no_memory() -> None:
+    windows = Windows()
+    for number in range(1_000):
+        windows.take([three(f"visitor {number}"), Use("all", 10_000, 60)], number)
+        if number % 2:
+            windows.give_back([three(f"visitor {number}")])
+    assert len(windows) == 61
+    assert windows.changed == {"all", *(f"visitor {number}" for number in range(940, 1_000))}
+
+
+def test_a_window_takes_little_memory() -> None:
+    """The bound on keys is one on memory: 16 MB, or 320 bytes a key."""
+    windows = Windows()
+    with traced_memory() as held:
+        for number in range(10_000):
+            windows.take([three(f"{number:032}")], float(number) / 1_000)
+        windows.changed.clear()
+        taken = held()
+    assert len(windows) == 10_000
+    assert taken / len(windows) <= 320
 
 
 @pytest.mark.parametrize("wall_after", [1_030.0, 1_010.0, 500.0])

@@ -10,6 +10,7 @@ from importlib import resources
 
 import msgspec
 
+from refdesk.text.remembering import remembers
 from refdesk.text.stop_words import STOP_WORDS
 from refdesk.text.terms import fold, fold_accents, primary
 
@@ -146,7 +147,7 @@ def _longest(words: Sequence[str], at: int, lexicon: Lexicon, apart: Classes) ->
     return 1, _UNKNOWN
 
 
-@lru_cache(maxsize=8192)
+@remembers(8192)
 def _single(word: str, lexicon: Lexicon) -> Classes:
     """A word not listed as it is: a listed beginning, letters held down ("hiiii"), or one slip of the finger."""
     for start, classes in lexicon.beginnings:

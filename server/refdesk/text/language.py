@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from refdesk.text.language_marks import ENDINGS, FUNCTION_WORDS, LETTERS, TOPIC_WORDS
+from refdesk.text.remembering import remembers
 from refdesk.text.stop_words import STOP_WORDS
 from refdesk.text.terms import fold, fold_accents, primary, words_by_script
 
@@ -63,13 +63,13 @@ def recognised(text: str, candidates: Sequence[str] | None = None) -> str | None
 def _scores(text: str) -> dict[str, float]:
     scores: dict[str, float] = defaultdict(float)
     for script, word in words_by_script(text):
-        for code, weight in _evidence(script, word):
+        for code, weight in _evidence(word, script):
             scores[code] += weight
     return dict(scores)
 
 
-@lru_cache(maxsize=8192)
-def _evidence(script: str, word: str) -> tuple[tuple[str, float], ...]:
+@remembers(8192)
+def _evidence(word: str, script: str) -> tuple[tuple[str, float], ...]:
     """What one word says: its evidence for each language, less the more languages share it."""
     scores: dict[str, float] = defaultdict(float)
     for rank, code in enumerate(_LANGUAGES_OF_SCRIPT.get(script, ())):

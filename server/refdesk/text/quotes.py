@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -20,9 +21,12 @@ from typing import Literal, NamedTuple
 
 from refdesk.text.marks import LINK_END, Marks, inline_marks
 from refdesk.text.numbers import cuts_number
+from refdesk.text.remembering import remembers
 
 LONGEST = 10_000
 """Characters of a quote; no paragraph that a person reads is longer."""
+PARAGRAPH = 2_000
+"""Characters; of longer ones nothing is remembered."""
 MOST_PLACES = 200
 """Places tried in one block where a quote stands but cuts a word: more occur only in texts made to cost time."""
 LEAST_WORDS, LEAST_CHARACTERS = 3, 12
@@ -69,8 +73,19 @@ class Folded(NamedTuple):
     """A block as it is compared: for each character the place of what it came from."""
 
     text: str
+    starts: array[int]
+    ends: array[int]
+
+
+class _Folding(NamedTuple):
+    """The same, piece by piece."""
+
+    text: list[str]
     starts: list[int]
     ends: list[int]
+
+    def done(self) -> Folded:
+        return Folded("".join(self.text), array("I", self.starts), array("I", self.ends))
 
 
 class Reading(NamedTuple):
@@ -262,7 +277,7 @@ def _blocks(text: str) -> tuple[Block, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=4096)
+@remembers(4096, PARAGRAPH)
 def _rough(text: str) -> str:
     """Cheap and coarse: wherever a quote stands in a block, its rough text stands in the block's."""
     seen = LINK_END.sub("", text)
@@ -271,28 +286,25 @@ def _rough(text: str) -> str:
     return "".join(seen.translate(_NO_MARKS).split())
 
 
-@lru_cache(maxsize=256)
+@remembers(256, PARAGRAPH)
 def _reading(text: str, code: bool) -> Reading:
     marks = Marks([], []) if code else inline_marks(text)
     hidden = bytearray(len(text))
     for start, end in [*(span for pair in marks.pairs for span in pair), *marks.singles]:
         hidden[start:end] = b"\x01" * (end - start)
-    whole, bare = Folded("", [], []), Folded("", [], [])
-    whole_text: list[str] = []
-    bare_text: list[str] = []
+    whole, bare = (_Folding([], [], []) for _ in range(2))
     left_out = [""]
     for start, end in _clusters(text):
         folded = _fold(text, start, end)
-        parts = [(whole, whole_text)] if hidden[start] else [(whole, whole_text), (bare, bare_text)]
-        for target, pieces in parts:
-            pieces.append(folded)
+        for target in (whole,) if hidden[start] else (whole, bare):
+            target.text.append(folded)
             target.starts.extend([start] * len(folded))
             target.ends.extend([end] * len(folded))
         if hidden[start]:
             left_out[-1] += folded
         else:
             left_out.extend([""] * len(folded))
-    return Reading(whole._replace(text="".join(whole_text)), bare._replace(text="".join(bare_text)), left_out, marks)
+    return Reading(whole.done(), bare.done(), left_out, marks)
 
 
 def _clusters(text: str) -> Iterator[Span]:

@@ -13,10 +13,12 @@ import re
 import sys
 import threading
 import unicodedata
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import Stemmer
 
+from refdesk.text.remembering import remembers
 from refdesk.text.stop_words import STOP_WORDS
 
 ANALYSER = 1
@@ -112,7 +114,7 @@ _stemmers: dict[str, Stemmer.Stemmer] = {}
 def terms(text: str, language: str) -> list[str]:
     """The terms of a text in reading order, repetitions kept. `language` is a code such as `cs` or `pt-BR`."""
     code = primary(language)
-    return [term for kind, piece in _pieces(text) for term in _piece_terms(piece, kind, code)]
+    return list(_terms_of(_pieces(text), code))
 
 
 def content_words(text: str, language: str, asked_in: str | None = None) -> list[str]:
@@ -123,8 +125,8 @@ def content_words(text: str, language: str, asked_in: str | None = None) -> list
     code, own = primary(language), primary(asked_in or language)
     pieces = [(kind, piece) for kind, piece in _pieces(text) if kind != "word" or not is_stop_word(piece, own)]
     solid = [(kind, piece) for kind, piece in pieces if kind != "hiragana"]
-    found = dict.fromkeys(term for kind, piece in solid for term in _piece_terms(piece, kind, code))
-    return list(found or dict.fromkeys(term for kind, piece in pieces for term in _piece_terms(piece, kind, code)))
+    found = dict.fromkeys(_terms_of(solid, code))
+    return list(found or dict.fromkeys(_terms_of(pieces, code)))
 
 
 def surface_words(text: str) -> list[str]:
@@ -169,7 +171,7 @@ def script(word: str) -> str:
     return next((name for low, high, name in _SCRIPT_BLOCKS if low <= first <= high), "other")
 
 
-@lru_cache(maxsize=8192)
+@remembers(8192)
 def is_stop_word(word: str, language: str) -> bool:
     """For a folded word; the lists hold the forms typed without accents too."""
     return word in STOP_WORDS.get(_stemmed_as(word, primary(language)), frozenset())
@@ -184,19 +186,21 @@ def _pieces(text: str) -> list[tuple[str, str]]:
     return [(match.lastgroup or "word", match.group()) for match in _PIECES.finditer(folded)]
 
 
-@lru_cache(maxsize=32768)
-def _piece_terms(piece: str, kind: str, code: str) -> tuple[str, ...]:
-    match kind:
-        case "word":
-            return _word_terms(piece, code)
-        case "han" | "hangul":
-            return tuple(map(sys.intern, _grams(piece, 2)))
-        case "hiragana" if len(piece) < 3:  # particles
-            return ()
-        case _:
-            return tuple(map(sys.intern, _grams(piece, GRAM)))
+def _terms_of(pieces: Iterable[tuple[str, str]], code: str) -> Iterator[str]:
+    for kind, piece in pieces:
+        yield from _word_terms(piece, code) if kind == "word" else _run_terms(piece, kind)
 
 
+def _run_terms(run: str, kind: str) -> list[str]:
+    """Of letters without spaces. Nothing is remembered of it: almost every sentence has a run of its own."""
+    if kind in ("han", "hangul"):
+        return _grams(run, 2)
+    if kind == "hiragana" and len(run) < 3:  # particles
+        return []
+    return _grams(run, GRAM)
+
+
+@remembers(32768)
 def _word_terms(word: str, code: str) -> tuple[str, ...]:
     if is_stop_word(word, code):
         return ()
