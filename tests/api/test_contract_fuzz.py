@@ -52,10 +52,13 @@ class Caller:
         if real:
             known = {name: self._real[name] for name in case.path_parameters or {} if name in self._real}
             case.path_parameters = {**(case.path_parameters or {}), **known}
+        case.headers.pop("Host", None)  # the client cannot send each; foreign names have tests of their own
         token = STAFF_KEY if case.path.startswith("/v1/console") else self._visitor
         answer = case.call(base_url=self._url, headers={"Authorization": f"Bearer {token}"}, timeout=30)
         excluded = [positive_data_acceptance] if refused_for_its_meaning(answer) else []
-        if is_padded(case.body) or is_another_on_the_wire(case.query):  # lengths count after trimming
+        if is_padded(case.body) or is_another_on_the_wire(
+            case.query, known_names(case)
+        ):  # lengths count after trimming
             excluded.append(negative_data_rejection)
         case.validate_response(answer, excluded_checks=excluded)
 
@@ -94,10 +97,17 @@ def is_padded(value: Any) -> bool:
     return any(map(is_padded, items))
 
 
-def is_another_on_the_wire(query: Any) -> bool:
-    """Whether a value of another type is sent as something that is allowed: as an empty text, or as parameters."""
+def known_names(case: Any) -> set[str]:
+    """Of query parameters."""
+    operation = DOCUMENT["paths"][case.path][case.method.lower()]
+    return {parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "query"}
+
+
+def is_another_on_the_wire(query: Any, known: set[str]) -> bool:
+    """Whether a value of another type is sent as something that is allowed: as an empty text, as parameters, or under a
+    name that nobody reads."""
     sent = (query or {}).items()
-    return any(name == "" or value in ("", None) or isinstance(value, dict | list) for name, value in sent)
+    return any(name not in known or value in ("", None) or isinstance(value, dict | list) for name, value in sent)
 
 
 @pytest.mark.parametrize(("path", "method"), OPERATIONS, ids=NAMES)

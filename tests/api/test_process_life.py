@@ -176,7 +176,7 @@ class Client:
             for number in range(10_000):
                 again = self._open or (self._later.pop(0) if self._later and number % 4 == 3 else "")
                 self.repeated += bool(again)
-                self._open = again or unique_question(100_000 * self._number + 1_000 * cycle + number)
+                self._open = again or unique_question(1_000_000 * self._number + 1_000 * cycle + number)
                 try:
                     self._ask(client, self._open)
                 except httpx2.TransportError:
