@@ -16,7 +16,7 @@ import pytest
 from refdesk import dense_service
 from refdesk.adapters import anthropic_model, postgres_database, search_words, sql_privacy, sql_turns
 from refdesk.adapters.anthropic_failures import kind_of_status
-from refdesk.api import auth, console_schemas, log, login, reading, schemas, stats
+from refdesk.api import auth, browsers, console_schemas, log, login, reading, schemas, stats
 from refdesk.assistant import extract, history, outcome, packing
 from refdesk.assistant.turn import Limits
 from refdesk.cli import build_parser
@@ -346,6 +346,7 @@ LIMITS = [
     ("api-ask", f"up to {reading.MAX_QUERY} characters"),
     ("api-ask", f"{reading.PAGE} a page"),
     ("api-ask", f"for {sql_turns.IDEMPOTENCY_HOURS} hours"),
+    ("api-ask", f"takes nothing for {browsers.SEND_SECONDS:.0f} seconds"),
     ("identity", f"at most {auth.MAX_LIFETIME // 3600} hours apart"),
     ("identity", f"out after {auth.MAX_LIFETIME // 3600} hours"),
     ("identity", f"differ by {auth.LEEWAY} seconds"),

@@ -13,6 +13,7 @@ import uvicorn
 from refdesk_server import RefdeskServer
 
 from refdesk import connections
+from refdesk.api import browsers
 from refdesk.connections import MAX_HEAD, BoundedConnection
 
 HEAD = b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n"
@@ -55,9 +56,9 @@ async def slow_app(scope: Any, receive: Any, send: Any) -> None:
 
 
 @contextlib.asynccontextmanager
-async def serving() -> AsyncIterator[int]:
+async def serving(app: Any = slow_app) -> AsyncIterator[int]:
     """The port of a server of this process."""
-    config = uvicorn.Config(slow_app, port=0, http=BoundedConnection, ws="none", lifespan="off", log_config=None)
+    config = uvicorn.Config(app, port=0, http=BoundedConnection, ws="none", lifespan="off", log_config=None)
     server = uvicorn.Server(config)
     config.load()
     server.lifespan = config.lifespan_class(config)
@@ -97,3 +98,31 @@ def test_an_answer_in_work_is_finished_and_only_then_the_next_given_up(
     got = asyncio.run(all_that_comes(HEAD + b"\r\n" + rest))
     assert got.count(b"HTTP/1.1 200") == 1
     assert got.endswith(b"ok")
+
+
+def test_a_reader_that_takes_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it has not taken by then is no more than the buffers of a connection hold."""
+    monkeypatch.setattr(browsers, "SEND_SECONDS", SHORT)
+    piece, sent, ended = b"x" * 2**16, list[int](), asyncio.Event()
+
+    async def endless(scope: Any, receive: Any, send: Any) -> None:
+        sending = browsers.with_headers(send, "/v1/ask", "r_1", [])
+        await sending({"type": "http.response.start", "status": 200, "headers": []})
+        try:
+            while True:
+                await sending({"type": "http.response.body", "body": piece, "more_body": True})
+                sent.append(len(piece))
+        except TimeoutError:
+            ended.set()
+
+    async def read_nothing() -> None:
+        async with serving(endless) as port, asyncio.timeout(PATIENCE):
+            with socket.socket() as reader:
+                reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                reader.setblocking(False)
+                await asyncio.get_running_loop().sock_connect(reader, ("127.0.0.1", port))
+                await asyncio.get_running_loop().sock_sendall(reader, HEAD + b"\r\n")
+                await ended.wait()
+
+    asyncio.run(read_nothing())
+    assert 0 < sum(sent) < 2**23

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -108,6 +111,17 @@ def test_servers_on_one_database_have_one_cap(
         assert [ask(second), ask(again)] == [ANSWERED, BUDGET]
     assert len(model.bodies) == 2
     assert spent(one) == spent(other)
+
+
+def test_the_command_line_is_the_operators_own_call(
+    new_server: Callable[..., RefdeskServer], model: ScriptedModel
+) -> None:
+    """As the articles say: no cap stops it."""
+    server = new_server(model.url, **{**CAPPED, "REFDESK_SPEND_PER_DAY": "0.000001"})
+    model.script(DEAR)
+    run = [sys.executable, "-m", "refdesk.cli", "ask", "--words", "--json", QUESTION]
+    done = subprocess.run(run, env=server.environment, cwd=server.folder, capture_output=True, text=True, check=False)
+    assert (json.loads(done.stdout)["status"], len(model.bodies)) == ("answered", 1)
 
 
 def test_a_probe_that_may_spend_nothing_tells_nothing_of_the_service(
