@@ -94,6 +94,7 @@ class LateModel:
             base_url=self._settings.anthropic_base_url or None,
             idle_seconds=self._settings.idle_seconds,
         )
+        log.info("model can be asked", model=self._settings.model)
         return model
 
     async def stream(self, request: ModelRequest, *, deadline: float) -> AsyncIterator[ModelEvent]:

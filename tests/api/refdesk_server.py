@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ STAFF_KEY = "C-ADMIN-9f8e7d6c5b4a39281706f5e4d3c2b1a0"
 IDENTITY_SECRET = "C-HMAC-1a2b3c4d5e6f708192a3b4c5d6e7f809"
 MODEL_KEY = "C-KEY-77aa88bb99cc"
 SHOP = "https://shop.example.com"
+MODEL_LOADED = "model can be asked"
+"""In the log."""
 PATIENCE = 40.0
 """Seconds after which a test that waits for something has failed."""
 
@@ -30,7 +32,8 @@ def free_port() -> int:
 
 
 class RefdeskServer:
-    """`start` returns once it serves. Its log is one file over all starts."""
+    """`start` returns once it serves and, where it has a model, can ask it: the adapter is loaded behind the open port,
+    which takes a busy machine more seconds than a turn has. Its log is one file over all starts."""
 
     def __init__(self, folder: Path, model_url: str = "", **settings: str) -> None:
         self.folder, self.corpus, self.data = folder, folder / "corpus", folder / "data"
@@ -65,23 +68,25 @@ class RefdeskServer:
         return self._process.pid
 
     def start(self) -> RefdeskServer:
-        command = [sys.executable, "-m", "refdesk.cli", "serve", "--port", str(self.port)]
+        command, said_before = [sys.executable, "-m", "refdesk.cli", "serve", "--port", str(self.port)], len(self.log())
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log, cwd=self.folder)
-        self._wait_until_it_serves()
+        self._wait_until("does not serve", self.serves)
+        if self.environment["ANTHROPIC_API_KEY"]:
+            self._wait_until("loads no model", lambda: MODEL_LOADED in self.log()[said_before:])
         return self
 
-    def _wait_until_it_serves(self) -> None:
+    def _wait_until(self, fault: str, good: Callable[[], bool]) -> None:
         assert self._process is not None
         for _ in range(int(PATIENCE / 0.05)):
             try:
                 code = self._process.wait(0.05)
             except subprocess.TimeoutExpired:
-                if self.serves():
+                if good():
                     return
             else:
                 raise AssertionError(f"the server ended with {code}:\n{self.log()}")
-        raise AssertionError(f"the server does not serve:\n{self.log()}")
+        raise AssertionError(f"the server {fault}:\n{self.log()}")
 
     def serves(self) -> bool:
         try:
