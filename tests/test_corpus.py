@@ -344,6 +344,7 @@ LIMITS = [
     ("api-ask", f"1 to {schemas.MAX_QUESTION} characters"),
     ("api-ask", f"may have {reading.MAX_COMMENT} characters"),
     ("api-ask", f"up to {reading.MAX_QUERY} characters"),
+    ("api-ask", f"may search {load({}).searches_per_minute} times a minute"),
     ("api-ask", f"{reading.PAGE} a page"),
     ("api-ask", f"for {sql_turns.IDEMPOTENCY_HOURS} hours"),
     ("api-ask", f"takes nothing for {browsers.SEND_SECONDS:.0f} seconds"),

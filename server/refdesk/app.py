@@ -17,7 +17,7 @@ import structlog
 from litestar import Litestar
 from litestar.types import ASGIApp
 
-from refdesk.adapters.rate_windows import windows_of
+from refdesk.adapters.rate_windows import MemoryWindows, windows_of
 from refdesk.adapters.sql_console import SqlConsole
 from refdesk.adapters.sql_gaps import SqlGaps
 from refdesk.adapters.sql_open import open_database
@@ -56,6 +56,7 @@ log = structlog.get_logger()
 MAX_BODY = 64 * 1024
 """Bytes of a request body."""
 PER_PROCESS = (
+    "searches a minute of an address",
     "questions at once of a visitor",
     "model calls at once",
     "circuit breaker",
@@ -282,6 +283,7 @@ def create_app(parts: Parts) -> ASGIApp:
         passwords=Passwords(),
         guard=guard,
         logins=Limiter(parts.windows, enabled=True),
+        searches=Limiter(MemoryWindows(parts.clock), enabled=parts.settings.rate_limits),
         gaps=gap_service_of(parts, assistant, guard),
         measures=parts.measures,
         calls_running=lambda: parts.model.running if parts.model is not None else 0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from urllib.parse import urlsplit
 
 from refdesk.errors import SettingError
 
@@ -68,3 +69,19 @@ def parse_identity(name: str, value: str) -> dict[str, str]:
     if len(secrets) > 2:
         raise SettingError(name, f"{len(secrets)} secrets are given; allowed: at most two, the new one and the old one")
     return secrets
+
+
+def parse_database_url(name: str, value: str) -> str:
+    """The value holds a password, so no message repeats it."""
+    if not value:
+        return ""
+    try:
+        parts = urlsplit(value)
+        known = parts.scheme in ("postgresql", "postgres") and (parts.port or 1) > 0
+    except ValueError:
+        known, parts = False, urlsplit("")
+    split_password = value.count("@") > 1 or ("@" in value and "@" not in parts.netloc)  # half of it passes for a host
+    if not known or split_password or not parts.path.strip("/") or not value.isprintable() or " " in value:
+        allowed = "postgresql://user:password@host[:port]/database, in the password %40 for @ and so on; empty: SQLite"
+        raise SettingError(name, f"allowed: {allowed}")
+    return value

@@ -27,7 +27,7 @@ from refdesk.setting_limits import (
     parse_visitors,
     parse_wait,
 )
-from refdesk.setting_secrets import parse_identity, parse_model_key, parse_staff_key
+from refdesk.setting_secrets import parse_database_url, parse_identity, parse_model_key, parse_staff_key
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,11 +58,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Where the converted encoders are kept; `encoders` in the data folder unless set."""
     rate_limits: bool
     turns_per_visitor: int
-    """A minute, as the three below; 0: no limit."""
+    """A minute, as the four below; 0: no limit."""
     turns_per_address: int
     turns_per_minute: int
     """Of all visitors together."""
     sessions_per_address: int
+    searches_per_minute: int
+    """Of one address."""
     turns_at_once: int
     """Of one visitor."""
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
@@ -164,22 +166,6 @@ def parse_switch(name: str, value: str) -> bool:
 def parse_log(name: str, value: str) -> str:
     if value not in ("json", "console"):
         raise SettingError(name, f"{value!r} is not allowed; allowed: json, console")
-    return value
-
-
-def parse_database_url(name: str, value: str) -> str:
-    """The value holds a password, so no message repeats it."""
-    if not value:
-        return ""
-    try:
-        parts = urlsplit(value)
-        known = parts.scheme in ("postgresql", "postgres") and (parts.port or 1) > 0
-    except ValueError:
-        known, parts = False, urlsplit("")
-    split_password = value.count("@") > 1 or ("@" in value and "@" not in parts.netloc)  # half of it passes for a host
-    if not known or split_password or not parts.path.strip("/") or not value.isprintable() or " " in value:
-        allowed = "postgresql://user:password@host[:port]/database, in the password %40 for @ and so on; empty: SQLite"
-        raise SettingError(name, f"allowed: {allowed}")
     return value
 
 
@@ -324,6 +310,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("REFDESK_TURNS_PER_ADDRESS", "turns_per_address", "60", parse_count, "questions of one address a minute"),
     Setting("REFDESK_TURNS_PER_MINUTE", "turns_per_minute", "600", parse_count, "questions of all visitors a minute"),
     Setting("REFDESK_SESSIONS_PER_ADDRESS", "sessions_per_address", "30", parse_count, "new sessions of it a minute"),
+    Setting(
+        "REFDESK_SEARCHES_PER_MINUTE", "searches_per_minute", "300", parse_count, "searches of one address a minute"
+    ),
     Setting("REFDESK_TURNS_AT_ONCE", "turns_at_once", "2", parse_count, "questions of one visitor answered at once"),
     Setting(
         "REFDESK_TRUSTED_PROXIES",

@@ -12,8 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from model_replies import refund_answer
-from refdesk_server import RefdeskServer
-from server_fixtures import await_model
+from refdesk_server import STAFF_KEY, RefdeskServer
 from turn_events import asked
 
 from postgres_fixtures import empty_postgres_url, postgres_server, postgres_template, postgres_url
@@ -150,7 +149,6 @@ def behind_proxy(tmp_path_factory: pytest.TempPathFactory, shared_model: Scripte
     """A server whose tests come from an address each."""
     settings = {**LIMITED, "REFDESK_TURNS_PER_ADDRESS": "6", "REFDESK_TRUSTED_PROXIES": "127.0.0.1"}
     started = RefdeskServer(tmp_path_factory.mktemp("limited"), shared_model.url, **settings).start()
-    await_model(started, shared_model)
     yield started
     started.kill()
 
@@ -174,6 +172,32 @@ def test_whoever_tries_ids_of_conversations_is_limited_by_address(behind_proxy: 
     with behind_proxy.client(behind_proxy.token(), **{"x-forwarded-for": "198.51.100.2"}) as visitor:
         bodies = [{**QUESTION, "conversation_id": f"c_{number}"} for number in range(10)]
         assert [visitor.post("/v1/ask", json=body).status_code for body in bodies] == [404] * 6 + [429] * 4
+
+
+def searches(server: RefdeskServer, *, sender: str, token: str | None = None) -> list[bool]:
+    """Whether each of four was refused."""
+    with server.client(token, **{"x-forwarded-for": sender}) as client:
+        return [refused(client.get("/v1/search", params={"q": "refunds"})) for _ in range(4)]
+
+
+def test_searches_of_an_address_have_a_limit_of_their_own_and_those_of_staff_have_none(
+    new_server: Callable[..., RefdeskServer],
+) -> None:
+    two = {**LIMITED, "REFDESK_SEARCHES_PER_MINUTE": "2", "REFDESK_TRUSTED_PROXIES": "127.0.0.1"}
+    server = new_server(**two).start()
+    assert searches(server, sender="198.51.100.7") == [False, False, True, True]
+    assert searches(server, sender="198.51.100.7", token=server.token()) == [True] * 4
+    assert searches(server, sender="198.51.100.7", token=STAFF_KEY) == [False] * 4
+    assert searches(server, sender="198.51.100.8") == [False, False, True, True]
+    assert searches(server, sender="2001:db8:7:8::1") == [False, False, True, True]
+    assert searches(server, sender="2001:db8:7:8::2") == [True] * 4
+    with server.client(**{"x-forwarded-for": "198.51.100.7"}) as visitor:
+        assert not refused(ask(visitor))
+        assert visitor.get("/v1/search", params={"q": " "}).status_code == 400
+    server.stop()
+    server.environment["REFDESK_RATE_LIMITS"] = "off"
+    server.start()
+    assert searches(server, sender="198.51.100.7") == [False] * 4
 
 
 def test_servers_on_one_database_have_their_limits_together(

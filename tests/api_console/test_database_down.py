@@ -42,7 +42,8 @@ def wait_until_ready(server: RefdeskServer) -> httpx2.Response:
 def test_down_at_start_and_down_again(
     new_server: Callable[..., RefdeskServer], postgres_server: PostgresServer, postgres_url: str
 ) -> None:
-    server = new_server(REFDESK_DATABASE_URL=postgres_url.replace("postgres:@", f"postgres:{C_DSN}@"))
+    url = postgres_url.replace("postgres:@", f"postgres:{C_DSN}@")
+    server = new_server(REFDESK_DATABASE_URL=url, REFDESK_RATE_LIMITS="on")
     postgres_server.stop()
     try:
         server.start()

@@ -233,8 +233,8 @@ def test_the_start_says_what_each_process_has_for_itself(both: Pair) -> None:
     for server in both:
         [record] = server.log_records("the database may be shared")
         assert record["per_process"] == [
-            "questions at once of a visitor", "model calls at once", "circuit breaker", "live events of a turn",
-            "index and sync",
+            "searches a minute of an address", "questions at once of a visitor", "model calls at once",
+            "circuit breaker", "live events of a turn", "index and sync",
         ]  # fmt: skip
 
 

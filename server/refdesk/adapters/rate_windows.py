@@ -1,5 +1,5 @@
 """RateWindows: in memory and written behind for the one process that SQLite has, in the database for those that share
-PostgreSQL. Why: server/decisions/limits.md.
+PostgreSQL; in memory alone for searches. Why: server/decisions/limits.md.
 """
 
 from __future__ import annotations
@@ -57,10 +57,34 @@ def windows_of(database: Database, clock: Clock, *, shared: bool) -> RateWindows
     return SharedWindows(database) if shared else LocalWindows(database, clock)
 
 
-class LocalWindows:
+class MemoryWindows:
+    """Of one process and as long as it runs: for what costs that process alone. Never waits for a database."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock, self._windows = clock, Windows()
+
+    async def open(self) -> None:
+        """There is nothing to read."""
+
+    async def take(self, uses: Sequence[Use]) -> float:
+        return self._windows.take(uses, self._clock.monotonic())
+
+    async def give_back(self, uses: Sequence[Use]) -> None:
+        self._windows.give_back(uses)
+
+    async def sweep(self) -> None:
+        """Nothing is stored."""
+
+    async def close(self) -> None:
+        """There is nothing to write."""
+
+
+class LocalWindows(MemoryWindows):
+    """These are written behind."""
+
     def __init__(self, database: Database, clock: Clock) -> None:
-        self._database, self._clock = database, clock
-        self._windows = Windows()
+        super().__init__(clock)
+        self._database = database
         self._writing: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -72,13 +96,13 @@ class LocalWindows:
             self._windows.restore(kept, self._clock.monotonic(), self._clock.now())
 
     async def take(self, uses: Sequence[Use]) -> float:
-        wait = self._windows.take(uses, self._clock.monotonic())
+        wait = await super().take(uses)
         if not wait:
             self._write_soon()
         return wait
 
     async def give_back(self, uses: Sequence[Use]) -> None:
-        self._windows.give_back(uses)
+        await super().give_back(uses)
         self._write_soon()
 
     async def sweep(self) -> None:

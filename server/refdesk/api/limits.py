@@ -41,6 +41,7 @@ class TurnLimits:
         self.of_address = Limit("turns of an address", settings.turns_per_address)
         self.of_all = Limit("turns of all", settings.turns_per_minute)
         self.sessions = Limit("sessions of an address", settings.sessions_per_address)
+        self.searches = Limit("searches of an address", settings.searches_per_minute)
         self.at_once = settings.turns_at_once
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from litestar import Request, delete, get, put
 from litestar.params import FromPath, JSONBody, QueryParameter
 
-from refdesk.api.ask import no_conversation, no_turn, own_turn
+from refdesk.api.ask import address_of, no_conversation, no_turn, own_turn
 from refdesk.api.auth import required_visitor, visitor_of
 from refdesk.api.contract import VISITOR_IF_ANY, VISITOR_ONLY
 from refdesk.api.problems import problems
@@ -156,7 +156,7 @@ async def article(request: Request[Any, Any, Any], article_id: FromPath[str]) ->
     )
 
 
-@get("/v1/search", security=VISITOR_IF_ANY, responses=problems(401, 503))
+@get("/v1/search", security=VISITOR_IF_ANY, responses=problems(401, 429, 503))
 async def search(
     request: Request[Any, Any, Any],
     q: Annotated[str, QueryParameter(min_length=1, description="What to search for")],
@@ -165,9 +165,11 @@ async def search(
     roles = await roles_of_request(request)
     services = services_of(request)
     text = checked_text(q, "q", MAX_QUERY)
+    explained = STAFF in roles
+    if not explained:
+        await services.searches.take(services.limits.searches.use(address_of(request)))
     snapshot = services.retriever.current()
     result = await snapshot.search(text, roles)
-    explained = STAFF in roles
     return SearchResponse(
         passages=[found_passage(hit, explanation(hit, result, snapshot) if explained else None) for hit in result.hits],
         searched=list(result.searched),

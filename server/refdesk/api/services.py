@@ -81,6 +81,8 @@ class Services(msgspec.Struct, kw_only=True):
     guard: ModelGuard
     logins: Limiter
     """Failed sign-ins of staff; on even where the other limits are off."""
+    searches: Limiter
+    """Of visitors; what it bounds is this process's own time, so it counts without the database."""
     gaps: GapDesk
     measures: TurnMeasures
     calls_running: Callable[[], int]
