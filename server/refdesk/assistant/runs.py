@@ -21,7 +21,7 @@ KEEP_SECONDS = 600
 """How long the events of a finished turn are kept for replay; afterwards the stored turn answers."""
 
 KEEP_BYTES = 8 * 1024 * 1024
-"""Of memory, all that is kept of ended turns together: 4,700 short turns, some 800 with long answers. Beyond it those
+"""Of memory, all that is kept of ended turns together: 4,700 short turns, some 600 with long answers. Beyond it those
 that ended first go earlier, however many end in ten minutes."""
 ENTRY_BYTES = 256
 """Of memory for an ended turn beside its events: its ids, and its place among the others."""
