@@ -103,6 +103,22 @@ def test_a_follow_up_reads_again_what_was_cited(visitor: httpx2.Client, model: S
     assert first["answer"].partition("(")[0].strip() in sent
 
 
+@pytest.mark.parametrize("said", ["yes", "Yes, please", "ok, tell me", "да, пожалуйста", "ano, prosím"])
+def test_a_yes_to_an_offer_is_answered_from_what_was_offered(
+    visitor: httpx2.Client, model: ScriptedModel, said: str
+) -> None:
+    model.script(refund_answer("Within 14 days ([Refunds](doc:refunds)). Shall I explain gift cards?"))
+    first = visitor.post("/v1/ask", json={"question": "When are refunds issued?"}).json()
+    quote = "Gift cards are not refunded."
+    claim = {"text": quote, "kind": "fact", "source_id": "gift-cards", "quote": quote}
+    model.script(calls(("search", {"query": "gift cards"})), answering(f"{quote} ([Gift](doc:gift-cards))", claim))
+    body = {"question": said, "conversation_id": first["conversation_id"]}
+    second = visitor.post("/v1/ask", json=body).json()
+    assert "Shall I explain gift cards?" in json.dumps(model.bodies[0])
+    assert (second["status"], second["kind"], second["grounded"]) == ("answered", "question", True)
+    assert [(source["id"], source["show"]) for source in second["sources"]] == [("gift-cards", True)]
+
+
 def test_a_variant_is_listed_in_the_language_of_the_page(visitor: httpx2.Client) -> None:
     for language, expected in (("cs", "setup-cs"), ("en", "setup"), ("fr", "setup")):
         listed = {item["id"] for item in visitor.get(f"/v1/articles?language={language}").json()["articles"]}

@@ -131,6 +131,9 @@ def test_no_cell_of_the_table_is_a_formula(
     for row, turn in zip(rows, turns, strict=True):
         assert row["question"].removeprefix("'") == turn["question"], "nothing of it is lost"
         assert not [name for name, cell in row.items() if runs(cell)], row
+    lines = [json.loads(line) for line in admin.get("/v1/console/export.jsonl").text.splitlines()]
+    assert [line["question"] for line in lines] == [turn["question"] for turn in turns], "programs get it unchanged"
+    assert {line["subject"] for line in lines} == {"=cmd()"}
 
 
 def test_both_exports_say_the_same(
@@ -158,6 +161,9 @@ def test_both_exports_say_the_same(
         "json",
     )
     assert (told["shown"], told["sources"], told["claims"]) == (["refunds"], first["sources"], first["claims"])
+    assert (told["cited"], told["answer"], told["model"]) == (["refunds"], first["answer"], "fake")
+    assert "refunds" in told["read"]
+    assert set(told["read"]) <= set(told["found"])
     assert (lines[1]["subject"], lines[1]["status"]) == ("someone", "insufficient")
     assert set(lines[1]["roles"]) == {"public", "signed-in", "partner"}
     filtered = admin.get("/v1/console/export.jsonl", params={"grounded": "true", "q": "refunds"}).text
