@@ -128,6 +128,19 @@ def test_numbers_compare_as_numbers():
     assert isinstance(verify(fact(text="30 days, see [x](doc:a-99)."), whole), Verified)
 
 
+def test_what_an_article_writes_with_entities_is_quoted_and_counted_as_a_reader_sees_it():
+    quote, words = "Up to 1 000 users at AT&T pay €5.", "Up to 1&nbsp;000 users at AT&amp;T pay &#8364;5."
+    read = trail(full("faq"))
+    read.articles["faq"] = msgspec.structs.replace(read.articles["faq"], body=words)
+    read.calls[0].returns = (msgspec.structs.replace(read.calls[0].returns[0], spans=((0, len(words)),)),)
+    verdict = verify(fact(text="AT&T: 1,000 users, €5.", source_id="faq", quote=quote), read)
+    assert isinstance(verdict, Verified), verdict
+    assert (verdict.claim.quote, verdict.claim.match) == (words, "normalized")
+    wrong = verify(fact(text="AT&T pays 8364.", source_id="faq", quote=quote), read)
+    assert isinstance(wrong, RejectedClaim)
+    assert "8364" in wrong.why
+
+
 def test_a_quote_may_cross_two_given_passages_of_one_paragraph_only():
     read = trail(passage("refund-window", 0), passage("refund-window", 1))
     assert isinstance(

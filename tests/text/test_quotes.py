@@ -1,5 +1,6 @@
 """A quote is found where its words stand, and nowhere looser."""
 
+import html
 import string
 import unicodedata
 
@@ -131,6 +132,67 @@ def test_meaning_cannot_be_cut_out_of_words_and_numbers(quote, body):
     assert found(quote, body) is None
 
 
+@pytest.mark.parametrize(
+    ("quote", "body"),
+    [
+        ("Ask AT&T for it", "Ask AT&amp;T for it"),
+        ("Ask AT&T for it", "Ask AT&#38;T for it"),
+        ("Ask AT&T for it", "Ask AT&#x26;T for it"),
+        ("Ask AT&T for it", "Ask **AT&amp;T** for it"),
+        ("up to 1 000 users", "up to 1&nbsp;000 users"),
+        ("up to 1\u00a0000 users", "up to 1&#160;000 users"),
+        ("a dash - and spaces", "a dash &nbsp;&ndash; &nbsp;and spaces"),
+        ("the café is open", "the caf&eacute; is open"),
+        ("the café is open", "the cafe&#769; is open"),
+        ("half a ﬁle fjord", "half a file &fjlig;ord"),
+        ("not ≂̸ equal here", "not &NotEqualTilde; equal here"),
+        ("10² metres of rope", "10&sup2; metres of rope"),
+        ("write &lt; as text", "write &amp;lt; as text"),
+        ("write &amp; as text", "write \\&amp; as text"),
+        ("write &unknown; as text", "write &unknown; *as* text"),
+        ("write &amp as text", "write &amp as *text*"),
+        ("Q&amp;A on **AT&amp;T** today", "Q&amp;A on **AT&amp;T**  today"),
+        ("Q&amp;A on AT&amp;T today", "Q&#38;A on *AT&T* today"),
+        ("type &amp; for AT&amp;T here", "type `&amp;` for AT&amp;T here"),
+        ("a > b > c", "a\n&gt; b\n&gt; c"),
+        ("the sign � is shown", "the sign &#0; is *shown*"),
+        ("the sign � is shown", "the sign &#xD800; is shown"),
+        ("see https://x.example/?a=1&b=2 for it", "see https://x.example/?a=1&amp;b=2 for it"),
+    ],
+)
+def test_an_entity_is_what_it_stands_for(quote, body):
+    assert found(quote, body) == (body, "normalized")
+
+
+@pytest.mark.parametrize(
+    ("quote", "body"),
+    [
+        ("write & as text", "write `&amp;` as text"),
+        ("write & as text", "```\nwrite &amp; as text\n```"),
+        ("write & as text", "write \\&amp; as text"),
+        ("write < as text", "write &amp;lt; as text"),
+        ("see https://x.example/?a=1&b=2 for it", "see <https://x.example/?a=1&amp;b=2> for it"),
+        ("a b c", "a\n&gt; b c"),
+        ("Ask AT&amp;T for it", "Ask AT&T for it"),
+        ("Ask ATT for it", "Ask AT&shy;T for it"),
+        ("102 metres of rope", "10&sup2; metres of rope"),
+        ("open the caf", "open the caf&eacute; now"),
+        ("tude was nice here", "&eacute;tude was nice here"),
+        ("000 users are allowed", "1&nbsp;000 users are allowed"),
+        ("the price is 2", "the price is 2&#46;5 euros"),
+        ("x is not j", "x is not &fjlig; at all"),
+    ],
+)
+def test_an_entity_is_nothing_else(quote, body):
+    assert found(quote, body) is None
+
+
+def test_the_place_is_that_of_the_entity_in_the_body():
+    body = "First.\n\nA **&lt;b&gt;** in Q&amp;A, 1&nbsp;000 times"
+    assert found("<b> in Q&A", body) == ("**&lt;b&gt;** in Q&amp;A", "normalized")
+    assert found("Q&A, 1 000", body) == ("Q&amp;A, 1&nbsp;000", "normalized")
+
+
 def test_code_keeps_its_characters():
     body = "```\ncp **x** _y_ to dst\n```\n\nRun `cp [-r] src` and `a **b** c` now"
     assert found("cp **x** _y_ to dst", body) == ("cp **x** _y_ to dst", "exact")
@@ -160,14 +222,21 @@ def test_a_list_without_blank_lines_is_one_paragraph_with_its_markers():
 
 
 @pytest.mark.parametrize(
-    "quote", ["30", "the customer", "a b", "返金の期限", "- - -", "", "  ", "1. Open it", "**a** b"]
+    "quote", ["30", "the customer", "a b", "返金の期限", "- - -", "", "  ", "1. Open it", "**a** b", "&lt; &gt; &amp;"]
 )
 def test_too_little_proves_nothing(quote):
     assert fault(quote)
 
 
 @pytest.mark.parametrize(
-    "quote", ["30 days of purchase", "SSO needs Scale", "購入から30日以内に返金できます。", "30日 以内に返金でき SSO"]
+    "quote",
+    [
+        "30 days of purchase",
+        "SSO&nbsp;needs&nbsp;Scale",
+        "SSO needs Scale",
+        "購入から30日以内に返金できます。",
+        "30日 以内に返金でき SSO",
+    ],
 )
 def test_enough_to_prove_something(quote):
     assert fault(quote) is None
@@ -201,14 +270,15 @@ def test_any_text_is_survived_and_a_place_is_real(quote, body):
 
 @given(
     st.lists(
-        st.sampled_from(["alpha", "beta", "**bold**", "`code`", "*it*", "30", "x\u00a0y", "“q”"]),
+        st.sampled_from(["alpha", "Q&amp;A", "**b&#x26;w**", "`code`", "*it*", "30", "x\u00a0y", "1&nbsp;000", "“q”"]),
         min_size=3,
         max_size=12,
     )
 )
 def test_every_run_of_words_is_found_with_and_without_marks(words):
     body = f"Before.\n\n{' '.join(words)}\n\nAfter."
-    for quote in (" ".join(words), " ".join(words).replace("*", "").replace("`", "")):
+    bare = " ".join(words).replace("*", "").replace("`", "")
+    for quote in (" ".join(words), bare, html.unescape(bare)):
         place = found(quote, body)
         assert place is not None
         assert place[0] == " ".join(words)
@@ -225,6 +295,10 @@ def test_every_run_of_words_is_found_with_and_without_marks(words):
         "*_" * 9000 + "a",
         "a " * 20000,
         "aa " * 9000,
+        "&amp;" * 9000,
+        "&amp;a " * 5000,
+        "&" + "amp;" * 9000,
+        "`&amp;" * 9000,
     ],
 )
 def test_hostile_markup_ends(body):

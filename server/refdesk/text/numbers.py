@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from refdesk.text.entities import decoded
 from refdesk.text.marks import LINK_END
 
 _GROUP_SPACES = " \u00a0\u2007\u2009\u202f"
@@ -27,8 +28,8 @@ def numbers(text: str) -> list[str]:
     """Every number in order, in its one spelling: no grouping, a point before decimals, no idle zeros.
 
     One group of three behind a point or comma is read as thousands (`1.000`), any other as decimals (`2,5`). One with
-    more points (`2.0.1`) stays as it is. Dates and times are their parts."""
-    return [number for token in _TOKEN.findall(text) for number in _spelled(_ascii(token))]
+    more points (`2.0.1`) stays as it is. Dates and times are their parts; `1&nbsp;000` is 1000 and `&#8364;` none."""
+    return [number for token in _TOKEN.findall(decoded(text)) for number in _spelled(_ascii(token))]
 
 
 def prose_numbers(markdown: str) -> list[str]:

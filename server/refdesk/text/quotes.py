@@ -1,8 +1,9 @@
 """Finds a quote in the text that was given, and says where the article's own words stand.
 
 Verbatim first. Else two texts are the same words where they differ in nothing a reader sees: Unicode compatibility
-(NFKC), white space, typographic quotes and dashes, ё for е, and inline Markdown marks that the quote left out (never
-ones that it added). Nothing looser: case, look-alike letters, ellipses, invisible characters are compared as they are.
+(NFKC), white space, typographic quotes and dashes, ё for е, inline Markdown marks that the quote left out (never ones
+that it added), and characters that the article writes as entities outside code. Nothing looser: case, look-alike
+letters, ellipses, invisible characters are compared as they are.
 
 A quote lies within one paragraph. A list or a table without a blank line counts as one: its markers and pipes are
 ordinary characters, so items can be quoted together but never be joined without a trace. A quote begins and ends at
@@ -19,6 +20,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple
 
+from refdesk.text.entities import ENTITY, characters, decoded
 from refdesk.text.marks import LINK_END, Marks, inline_marks
 from refdesk.text.numbers import cuts_number
 from refdesk.text.remembering import remembers
@@ -40,6 +42,8 @@ _FOLD = str.maketrans(
 )
 _MARK_CHARACTERS = "*_~`[]\\<>"
 _NO_MARKS = str.maketrans("", "", _MARK_CHARACTERS)
+_NO_STRUCTURE = str.maketrans("\n>", " \uff1e")
+"""Neither breaks a line nor begins a block quote where an entity stands for it; both fold to what they are."""
 _GAP = re.compile(r"[^\S\n]*+\n[ \t]*+>[ \t>]*+|\s++")
 _FENCE = re.compile(r"[ \t>]*+(`{3,}+|~{3,}+)")
 _BOUNDARY = re.compile(
@@ -75,6 +79,14 @@ class Folded(NamedTuple):
     text: str
     starts: array[int]
     ends: array[int]
+
+
+class _Seen(NamedTuple):
+    """A block as it is read: for each character the place of what it came from."""
+
+    text: str
+    starts: Sequence[int]
+    ends: Sequence[int]
 
 
 class _Folding(NamedTuple):
@@ -133,7 +145,7 @@ def first_paragraph(body: str, span: Span) -> Span:
 
 def _says_something(quote: str) -> bool:
     """Three words; in scripts without spaces twelve characters. In a mixed text a word counts as four of them."""
-    words = _LIST_MARKER.sub(" ", LINK_END.sub("] ", quote)).split()
+    words = decoded(_LIST_MARKER.sub(" ", LINK_END.sub("] ", quote))).split()
     weight = 0
     for word in words:
         letters = sum(char.isalnum() for char in word)
@@ -157,10 +169,7 @@ def _verbatim(wanted: str, body: str, start: int, end: int) -> int | None:
 
 
 def _folded_place(wanted: str, body: str, start: int, end: int) -> Span | None:
-    rough = _rough(wanted)
     for block in _blocks(body[start:end]):
-        if rough not in _rough(block.text):
-            continue
         for place in islice(_places(wanted, block), MOST_PLACES):
             found = start + block.start + place[0], start + block.start + place[1]
             if _whole_words(body, *found):
@@ -169,9 +178,20 @@ def _folded_place(wanted: str, body: str, start: int, end: int) -> Span | None:
 
 
 def _places(wanted: str, block: Block) -> Iterator[Span]:
-    """Where the quote stands, in the block's offsets: with all marks of the article, with none of them (what looks like
-    a mark in the quote is then a character that the article shows), or with some."""
-    article, quote = _reading(block.text, block.code), _reading(wanted, False)
+    """Where the quote stands, in the block's offsets: with the article's entities as they are written, else as what
+    they stand for, be it that the quote writes none (what looks like one is then text that the article shows)."""
+    ways = [(False, False)]
+    if not block.code and ENTITY.search(block.text):
+        ways += [(False, True), (True, True)]
+    for of_quote, of_article in ways:
+        if _rough(wanted, of_quote) in _rough(block.text, of_article):
+            article = _reading(block.text, block.code, of_article)
+            yield from _standing(_reading(wanted, False, of_quote), article)
+
+
+def _standing(quote: Reading, article: Reading) -> Iterator[Span]:
+    """With all marks of the article, with none of them (what looks like a mark in the quote is then a character that
+    the article shows), or with some."""
     for read in (article.whole, article.bare):
         for at in _occurrences(quote.whole.text, read):
             yield _with_partners(_span(read, at, quote.whole), article.marks)
@@ -213,6 +233,8 @@ def _with_partners(place: Span, marks: Marks) -> Span:
 
 # --- whole words ---------------------------------------------------------------------------------
 
+NEAR = 256
+"""Characters of the body on each side of an edge that are looked at where there are entities."""
 _JOINTS = "-\u2010\u2011'\u2019\u02bc"
 _DIGIT_JOINTS = _JOINTS + "\u2013\u2014\u2212:/.,"
 
@@ -223,6 +245,7 @@ def _whole_words(body: str, start: int, end: int) -> bool:
 
 def _joined(body: str, edge: int) -> bool:
     """Whether the characters on both sides of the edge belong to one word or number. Marks between them are skipped."""
+    body, edge = _as_read(body, edge)
     left, right = edge, edge
     while left > 0 and body[left - 1] in "*_~`":
         left -= 1
@@ -235,6 +258,14 @@ def _joined(body: str, edge: int) -> bool:
         spaceless = _SPACELESS.match(before[0]) or _SPACELESS.match(after[0])
         return not spaceless or cuts_number(body, edge)
     return cuts_number(body, edge) or _hyphenated(before, after[0]) or _hyphenated(after, before[0])
+
+
+def _as_read(body: str, edge: int) -> tuple[str, int]:
+    """The body around the edge, and the edge in it, where an entity may be a letter or part of a number."""
+    before, after = body[max(0, edge - NEAR) : edge], body[edge : edge + NEAR]
+    if "&" not in before + after:
+        return body, edge
+    return (left := decoded(before)) + decoded(after), len(left)
 
 
 def _hyphenated(joint: str, inner: str) -> bool:
@@ -278,24 +309,26 @@ def _blocks(text: str) -> tuple[Block, ...]:
 
 
 @remembers(4096, PARAGRAPH)
-def _rough(text: str) -> str:
-    """Cheap and coarse: wherever a quote stands in a block, its rough text stands in the block's."""
-    seen = LINK_END.sub("", text)
+def _rough(text: str, entities: bool) -> str:
+    """Cheap and coarse: wherever a quote stands in a block, its rough text stands in the block's (except over an entity
+    in a code span and one outside, as code is not told apart here). `entities`: they are what they stand for."""
+    seen = LINK_END.sub("", decoded(text) if entities else text)
     if not seen.isascii():
         seen = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", seen).translate(_FOLD))
     return "".join(seen.translate(_NO_MARKS).split())
 
 
 @remembers(256, PARAGRAPH)
-def _reading(text: str, code: bool) -> Reading:
+def _reading(text: str, code: bool, entities: bool) -> Reading:
     marks = Marks([], []) if code else inline_marks(text)
     hidden = bytearray(len(text))
     for start, end in [*(span for pair in marks.pairs for span in pair), *marks.singles]:
         hidden[start:end] = b"\x01" * (end - start)
     whole, bare = (_Folding([], [], []) for _ in range(2))
     left_out = [""]
-    for start, end in _clusters(text):
-        folded = _fold(text, start, end)
+    seen = _seen(text, marks) if entities else _Seen(text, range(len(text)), range(1, len(text) + 1))
+    for first, last in _clusters(seen.text):
+        folded, start, end = _fold(seen.text, first, last), seen.starts[first], seen.ends[last - 1]
         for target in (whole,) if hidden[start] else (whole, bare):
             target.text.append(folded)
             target.starts.extend([start] * len(folded))
@@ -305,6 +338,27 @@ def _reading(text: str, code: bool) -> Reading:
         else:
             left_out.extend([""] * len(folded))
     return Reading(whole.done(), bare.done(), left_out, marks)
+
+
+def _seen(text: str, marks: Marks) -> _Seen:
+    """Entities outside code spans and autolinks, where they are literal, as what they stand for."""
+    literal = bytearray(len(text))
+    for opening, closing in marks.pairs:
+        if text[opening[0]] in "`<":
+            literal[opening[1] : closing[0]] = b"\x01" * (closing[0] - opening[1])
+    for _, end in marks.singles:
+        literal[end : end + 1] = b"\x01"
+    pieces, starts, ends, at = [], array("I"), array("I"), 0
+    for found in ENTITY.finditer(text):
+        if not literal[found.start()]:
+            shown = characters(found[0]).translate(_NO_STRUCTURE)
+            pieces += [text[at : found.start()], shown]
+            starts.extend([*range(at, found.start()), *[found.start()] * len(shown)])
+            ends.extend([*range(at + 1, found.start() + 1), *[found.end()] * len(shown)])
+            at = found.end()
+    starts.extend(range(at, len(text)))
+    ends.extend(range(at + 1, len(text) + 1))
+    return _Seen("".join([*pieces, text[at:]]), starts, ends)
 
 
 def _clusters(text: str) -> Iterator[Span]:
