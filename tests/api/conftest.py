@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from refdesk_server import RefdeskServer
-from server_fixtures import anonymous, await_model, model, new_server, shared_model, visitor
+from server_fixtures import anonymous, model, new_server, shared_model, visitor
 
 from scripted_api import ScriptedModel
 
@@ -16,6 +16,5 @@ __all__ = ["anonymous", "model", "new_server", "shared_model", "visitor"]
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory, shared_model: ScriptedModel) -> Iterator[RefdeskServer]:
     started = RefdeskServer(tmp_path_factory.mktemp("refdesk"), shared_model.url).start()
-    await_model(started, shared_model)
     yield started
     assert started.stop() == 0

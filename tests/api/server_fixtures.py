@@ -7,7 +7,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from model_replies import refund_answer
 from refdesk_server import RefdeskServer
 
 from scripted_api import ScriptedModel, scripted_model
@@ -50,13 +49,3 @@ def new_server(tmp_path: Path) -> Iterator[Callable[..., RefdeskServer]]:
     yield make
     for server in made:
         server.kill()
-
-
-def await_model(server: RefdeskServer, model: ScriptedModel) -> None:
-    """The model's adapter is loaded behind the open port, which takes a busy machine seconds."""
-    model.script(refund_answer())
-    with server.client(server.token()) as client:
-        for _ in range(20):
-            if client.post("/v1/ask", json={"question": "When are refunds issued?"}).json()["status"] == "answered":
-                return
-    raise AssertionError(f"the model is never asked:\n{server.log()}")

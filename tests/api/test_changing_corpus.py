@@ -14,7 +14,6 @@ import pytest
 from help_centre import article
 from model_replies import answering, calls, tool_results
 from refdesk_server import STAFF_KEY, RefdeskServer
-from server_fixtures import await_model
 from test_identity import claims, signed
 from turn_events import all_events
 
@@ -30,7 +29,7 @@ def changing(tmp_path_factory: pytest.TempPathFactory, shared_model: ScriptedMod
     server = RefdeskServer(tmp_path_factory.mktemp("changing"), shared_model.url, REFDESK_TURN_SECONDS="30")
     (server.corpus / "hostile.md").write_text(article(json.dumps(TITLE), "The zeppelin leaves at noon."), "utf-8")
     (server.corpus / "endless.md").write_text(article("Endless register", LONG), "utf-8")
-    await_model(server.start(), shared_model)
+    server.start()
     yield server
     assert server.stop() == 0
 

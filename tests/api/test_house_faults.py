@@ -23,7 +23,6 @@ import pytest
 from help_centre import PUBLIC, article
 from model_replies import refund_answer
 from refdesk_server import PATIENCE, STAFF_KEY, RefdeskServer
-from server_fixtures import await_model
 from turn_events import Event, asked
 
 from postgres_fixtures import PostgresServer, postgres_server, postgres_template, postgres_url
@@ -38,7 +37,7 @@ Maker = Callable[..., RefdeskServer]
 @pytest.fixture(scope="module")
 def housed(tmp_path_factory: pytest.TempPathFactory, shared_model: ScriptedModel) -> Iterator[RefdeskServer]:
     server = RefdeskServer(tmp_path_factory.mktemp("housed"), shared_model.url, REFDESK_TURN_SECONDS="30")
-    await_model(server.start(), shared_model)
+    server.start()
     pid = server.pid
     yield server
     assert server.pid == pid
@@ -294,7 +293,6 @@ def test_a_clock_that_jumps_loses_and_locks_out_nobody(
     """Back and forth by days, with limits on; what one asked comes back in the order in which it was asked."""
     settings = {"PYTHONPATH": str(tmp_path / "site"), "CLOCK_OFFSET_FILE": str(tmp_path / "offset")}
     server = new_server(shared_model.url, REFDESK_RATE_LIMITS="on", REFDESK_TURN_SECONDS="30", **settings).start()
-    await_model(server, shared_model)
     shared_model.choose(lambda _: answer_of(refund_answer()))
     given: list[dict[str, Any]] = []
     with server.client(server.token()) as client:
@@ -323,7 +321,6 @@ def test_turns_outlive_a_restart_of_postgresql(
 ) -> None:
     """While the model answers: the turn ends where it began, and is stored as it was told, or a little later."""
     server = new_server(shared_model.url, REFDESK_DATABASE_URL=postgres_url, REFDESK_TURN_SECONDS="30").start()
-    await_model(server, shared_model)
     with server.client(server.token()) as client:
         with held_turn(client, shared_model) as (turn_id, events, gate):
             until(lambda: bool(shared_model.bodies))

@@ -13,7 +13,6 @@ import pytest
 from model_replies import refund_answer
 from prometheus_client.parser import text_string_to_metric_families
 from refdesk_server import PATIENCE, STAFF_KEY, RefdeskServer
-from server_fixtures import await_model
 from turn_events import asked
 
 from scripted_api import Answer, ScriptedModel, answer_of
@@ -43,7 +42,6 @@ def watched(new_server: Callable[..., RefdeskServer], shared_model: ScriptedMode
 
 
 def test_turns_are_counted_by_what_they_came_to(watched: RefdeskServer, shared_model: ScriptedModel) -> None:
-    await_model(watched, shared_model)
     visitor, watcher = watched.client(watched.token()), watched.client(METRICS_KEY, host="refdesk.internal:8000")
     with visitor, watcher:
         before = scraped(watcher)
@@ -84,7 +82,6 @@ def test_the_article_names_every_figure_there_is(watched: RefdeskServer) -> None
 
 
 def test_a_call_that_waits_for_the_model_is_seen(watched: RefdeskServer, shared_model: ScriptedModel) -> None:
-    await_model(watched, shared_model)
     held = threading.Event()
     shared_model.script(Answer((held, *answer_of(refund_answer()).chunks)))
     with watched.client(watched.token()) as visitor, watched.client(METRICS_KEY) as watcher:

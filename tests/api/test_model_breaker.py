@@ -13,7 +13,6 @@ import httpx2
 import pytest
 from model_replies import refund_answer
 from refdesk_server import STAFF_KEY, RefdeskServer
-from server_fixtures import await_model
 from turn_events import asked
 
 from scripted_api import Answer, ScriptedModel, answer_of, opening
@@ -36,7 +35,6 @@ DOWN = failing(500)
 def server(tmp_path_factory: pytest.TempPathFactory, shared_model: ScriptedModel) -> Iterator[RefdeskServer]:
     settings = {"REFDESK_BREAKER_TURNS": "5", "REFDESK_BREAKER_SECONDS": f"{COOL_DOWN}", "REFDESK_TURN_SECONDS": "20"}
     started = RefdeskServer(tmp_path_factory.mktemp("breaker"), shared_model.url, **settings).start()
-    await_model(started, shared_model)
     yield started
     started.kill()
 

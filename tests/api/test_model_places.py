@@ -11,7 +11,6 @@ import httpx2
 import pytest
 from model_replies import refund_answer
 from refdesk_server import SHOP, STAFF_KEY, RefdeskServer
-from server_fixtures import await_model
 from turn_events import EventReader, asked
 
 from scripted_api import Answer, ScriptedModel, answer_of, opening
@@ -24,7 +23,6 @@ PLACES = 2
 def server(tmp_path_factory: pytest.TempPathFactory, shared_model: ScriptedModel) -> Iterator[RefdeskServer]:
     settings = {"REFDESK_MODEL_CALLS": f"{PLACES}", "REFDESK_TURN_SECONDS": "40", "REFDESK_IDLE_SECONDS": "30"}
     started = RefdeskServer(tmp_path_factory.mktemp("places"), shared_model.url, **settings).start()
-    await_model(started, shared_model)
     yield started
     started.kill()
 

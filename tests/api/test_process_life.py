@@ -21,7 +21,6 @@ import psycopg
 import pytest
 from model_replies import refund_answer
 from refdesk_server import RefdeskServer
-from server_fixtures import await_model
 from turn_events import EventReader, asked, resumed
 
 from postgres_fixtures import postgres_server, postgres_template, postgres_url
@@ -85,7 +84,6 @@ def test_sigterm_ends_what_runs_and_refuses_what_comes(serving: RefdeskServer, s
 
 
 def test_sigterm_lets_a_turn_finish(serving: RefdeskServer, shared_model: ScriptedModel) -> None:
-    await_model(serving, shared_model)
     gate = threading.Event()
     shared_model.script(Answer((gate, *answer_of(refund_answer()).chunks)))
     with serving.client(serving.token()) as client, asked(client, QUESTION) as reader:
@@ -220,7 +218,7 @@ def kill_loop(server: RefdeskServer, model: ScriptedModel, *, cycles: int, clien
             server.kill()
             for run in runs:
                 run.result(60)
-            server.start()
+            server.start(model_loaded=False)
             check(server, askers, last=3)
         for run in [pool.submit(asker.ask_what_is_left) for asker in askers]:
             run.result(60)

@@ -27,7 +27,6 @@ from hypothesis.stateful import (
 )
 from model_replies import answering, calls
 from refdesk_server import STAFF_KEY, RefdeskServer
-from server_fixtures import await_model
 from test_identity import claims, signed
 from turn_events import Event, EventReader, asked, resumed
 
@@ -361,7 +360,7 @@ def played(
     (server.corpus / "porter.md").write_text(article("Opening hours", PORTER), "utf-8")
     for name in HIDDEN:
         (server.corpus / f"{name}.md").write_text(hidden_article(name, 7, "public"), "utf-8")
-    await_model(server.start(), shared_model)
+    server.start()
     shared_model.choose(reply)
     with server.client() as client:
         yield server, client

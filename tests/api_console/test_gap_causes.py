@@ -13,9 +13,8 @@ from typing import Any
 import httpx2
 import pytest
 from gap_parts import ask, eventually, fresh_database, gap_about, gaps, insufficient, refdesk, sync, write
-from model_replies import answering, opens
+from model_replies import answering, opens, refund_answer
 from refdesk_server import PATIENCE, STAFF_KEY, RefdeskServer
-from server_fixtures import await_model
 from turn_events import asked
 
 from refdesk.console_pages.texts import TEXTS
@@ -138,7 +137,6 @@ def test_a_gap_that_an_unread_article_answers_too_names_it(
 ) -> None:
     """Twenty articles say the same, and no turn is handed as many."""
     server = new_server(shared_model.url, REFDESK_DATABASE_URL=database_url).start()
-    await_model(server, shared_model)
     names = {f"{word}-{number}" for number in range(20)}
     for name in names:
         write(server, name, f"Paint {word} blue", f"Paint {word} blue with a brush.")
@@ -157,7 +155,6 @@ def test_a_turn_that_its_visitor_stopped_is_no_gap(
     new_server: Make, shared_model: ScriptedModel, database_url: str, word: str
 ) -> None:
     server = new_server(shared_model.url, REFDESK_DATABASE_URL=database_url).start()
-    await_model(server, shared_model)
     shared_model.script(Answer((opening(),), ending="pings"), insufficient())
     with server.client(STAFF_KEY) as staff, server.client(server.token()) as visitor:
         with asked(visitor, f"When are refunds issued, {word} stopped?") as reader:
@@ -177,7 +174,6 @@ def test_a_model_confirms_that_an_article_answers(
     new_server: Make, shared_model: ScriptedModel, database_url: str, word: str
 ) -> None:
     server = new_server(shared_model.url, REFDESK_DATABASE_URL=database_url, REFDESK_GAPS_MODEL="on").start()
-    await_model(server, shared_model)
     question = f"How do I connect a {word} printer?"
     with server.client(STAFF_KEY) as staff:
         shared_model.script()
@@ -213,7 +209,8 @@ def test_an_article_is_counted_by_day_and_language_as_far_as_it_came(
     new_server: Make, shared_model: ScriptedModel, database_url: str
 ) -> None:
     server = new_server(shared_model.url, REFDESK_DATABASE_URL=database_url).start()
-    await_model(server, shared_model)
+    shared_model.script(refund_answer())
+    assert ask(server, "When are refunds issued?")["status"] == "answered"
     with server.client(STAFF_KEY) as staff:
         (first,) = staff.get("/v1/console/articles/refunds/days").json()["days"]
         day = str(first["day"])

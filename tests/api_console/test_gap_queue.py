@@ -18,7 +18,6 @@ from gap_parts import ask, eventually, gap_about, gaps, insufficient, refdesk, s
 from model_replies import answering, calls, opens, refund_answer, says
 from people import signed_in
 from refdesk_server import PATIENCE, STAFF_KEY, RefdeskServer
-from server_fixtures import await_model
 
 from scripted_api import Answer, ScriptedModel
 
@@ -76,7 +75,6 @@ def desk(
     """One server for all tests that only ask and look."""
     folder = tmp_path_factory.mktemp("gaps")
     started = RefdeskServer(folder, shared_model.url, REFDESK_DATABASE_URL=shared_database).start()
-    await_model(started, shared_model)
     yield started
     assert started.stop() == 0
 
@@ -296,7 +294,8 @@ def test_articles_are_counted_by_how_far_they_came(
 ) -> None:
     server = new_server(shared_model.url, REFDESK_DATABASE_URL=database_url).start()
     with server.client(STAFF_KEY) as staff:
-        await_model(server, shared_model)
+        shared_model.script(refund_answer())
+        assert ask(server, "When are refunds issued?")["status"] == "answered"
         for _ in range(5):
             shared_model.script(opens("gift-cards"), insufficient())
             ask(server, "How long is a gift card valid for?")

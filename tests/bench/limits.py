@@ -23,7 +23,6 @@ sys.path[:0] = [str(TESTS), str(TESTS / "api")]
 
 from model_replies import refund_answer  # noqa: E402
 from refdesk_server import RefdeskServer  # noqa: E402
-from server_fixtures import await_model  # noqa: E402
 from turn_events import asked  # noqa: E402
 
 from scripted_api import Answer, ScriptedModel, answer_of, scripted_model  # noqa: E402
@@ -109,7 +108,6 @@ def main() -> None:
         for name, (settings, job) in jobs.items():
             server = RefdeskServer(Path(folder) / name, model.url, **patient, **settings).start()
             try:
-                await_model(server, model)
                 job(server, model, given.turns)
             finally:
                 server.kill()

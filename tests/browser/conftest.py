@@ -9,7 +9,6 @@ from browser_fixtures import PATIENCE, axe, base_url, browser_type_launch_args, 
 from help_stub import HelpStub
 from playwright.sync_api import Page
 from refdesk_server import RefdeskServer
-from server_fixtures import await_model
 
 from scripted_api import ScriptedModel, scripted_model
 
@@ -71,6 +70,5 @@ def server(tmp_path_factory: pytest.TempPathFactory, model: ScriptedModel, host:
     folder = tmp_path_factory.mktemp("refdesk")
     started = RefdeskServer(folder, model.url, REFDESK_ALLOWED_ORIGINS=host.url, REFDESK_TURN_SECONDS="20")
     started.start()
-    await_model(started, model)
     yield started
     assert started.stop() == 0
