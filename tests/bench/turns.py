@@ -1,12 +1,12 @@
 """What a turn costs beside the plainest server that could be written: the raw SDK's loop with Chroma.
 
-    python tests/bench/turns.py FOLDER [--scenarios 16x0,16x300x10,1x0,64x300] [--with hashing,words,encoders]
-                                       [--beside langgraph,haystack] [--seconds 8]
+    python tests/bench/turns.py FOLDER [--scenarios 16x0,16x300x10,1x0,64x300] [--beside langgraph,haystack]
+                                       [--with words,hashing,prepared,encoders] [--seconds 8]
 
 FOLDER is a copy of the comparison suite (bench.py, peers.json, fake_anthropic.py, peers/), with its environment
-venvs/floor and its corpora data/corpus-1k.jsonl and data/g1k (the same as Markdown). Vectors are made first. Then all
-servers run in turn against the same scripted model; a turn is search, get_document and a cited answer. Prints
-milliseconds of CPU a turn, their share of the floor's, what was added to the model's own time, and turns per second.
+venvs/floor and its corpora data/corpus-1k.jsonl and data/g1k (the same as Markdown). All servers run in turn against
+the same scripted model; a turn is search, get_document and a cited answer. Prints milliseconds of CPU a turn, their
+share of the floor's, what was added to the model's own time, and turns per second.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -46,61 +48,81 @@ STEPS = [
 KINDS = {
     "words": f"{sys.executable} -m refdesk.cli serve --dense off",
     "hashing": f"{sys.executable} {HERE / 'hashing_server.py'}",
+    "prepared": f"{sys.executable} {HERE / 'prepared_server.py'} questions.json",
     "encoders": f"{sys.executable} -m refdesk.cli serve",
 }
+DATA = {"prepared": "encoders"}
+"""Whose vectors it shares."""
 FIGURES = ("cpu_ms_per_turn", "added_p50_ms", "added_p95_ms", "turns_per_s", "rss_mb")
 
 
-def peer(kind: str, folder: Path) -> dict[str, Any]:
-    data = folder / "work" / f"refdesk-{kind}"
-    return {
-        "name": kind,
-        "folder": ".",
-        "serve": f"{KINDS[kind]} --port {{port}} --corpus {folder / 'data' / 'g1k'} --data {data}",
-        "env": {"REFDESK_RATE_LIMITS": "off", "REFDESK_ENCODERS": str(folder / "work" / "encoders")},
-        "ready": "/health/ready",
-        "request": {"path": "/v1/ask", "json": {"question": "{{question}}"}},
-        "text": ["text"],
-        "steps": STEPS,
-        "expect": "](/articles/",
-    }
+REQUEST = {"path": "/v1/ask", "json": {"question": "{{question}}"}}
+FAKE_PORT = 8900
 
 
-def prepare(kind: dict[str, Any], folder: Path) -> None:
-    """Until the index and the vectors are made: they must not cost the turns that are measured."""
-    command = shlex.split(kind["serve"].format(port=PORT))
-    with subprocess.Popen(command, cwd=folder, env=os.environ | kind["env"], stderr=subprocess.DEVNULL) as server:
+@contextmanager
+def running(command: str, folder: Path, **env: str) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(shlex.split(command), cwd=folder, env=os.environ | env, stderr=subprocess.DEVNULL) as process:
         try:
-            while dense_state() not in ("ready", "off"):
-                if server.poll() is not None:
-                    sys.exit(f"{kind['name']} does not start: {' '.join(command)}")
-                time.sleep(1)
+            yield process
         finally:
-            server.terminate()
+            process.terminate()
 
 
-def dense_state() -> str:
+def until(good: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    while not good():
+        if process.poll() is not None:
+            sys.exit(f"it does not start: {process.args!r}")
+        time.sleep(0.2)
+
+
+def answers(path: str, port: int = PORT) -> dict[str, Any]:
+    """Empty where nobody serves."""
     try:
-        with urlopen(f"http://127.0.0.1:{PORT}/health/ready", timeout=5) as answer:
-            return str(json.load(answer)["dense"]["status"])
+        with urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+            found: dict[str, Any] = json.load(answer)
+            return found
     except OSError:
-        return "starting"
+        return {}
+
+
+def measured(kind: str, folder: Path, limits: list[str]) -> dict[str, Any]:
+    """Once it searches by meaning, if it does: vectors are made first, and loading them costs the turns nothing."""
+    data = folder / "work" / f"refdesk-{DATA.get(kind, kind)}"
+    command = f"{KINDS[kind]} --port {PORT} --corpus {folder / 'data' / 'g1k'} --data {data}"
+    env = {"REFDESK_RATE_LIMITS": "off", "REFDESK_ENCODERS": str(folder / "work" / "encoders")}
+    env |= {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{FAKE_PORT}", "ANTHROPIC_API_KEY": "k"}
+    out = folder / f"{kind}.json"
+    fake = f"{sys.executable} fake_anthropic.py --port {FAKE_PORT} --keep 100"
+    with running(fake, folder) as model, running(command, folder, **env) as server:
+        until(lambda: bool(answers("/__stats", FAKE_PORT)), model)
+        until(lambda: answers("/health/ready").get("dense", {}).get("status") in ("ready", "off"), server)
+        asked = ["run", "--url", f"http://127.0.0.1:{PORT}", "--request", json.dumps(REQUEST), "--text", "text"]
+        asked += ["--pid", str(server.pid), "--fake-pid", str(model.pid), "--steps", json.dumps(STEPS)]
+        bench(folder, *asked, "--expect", "](/articles/", "--out", str(out), *limits)
+    return {"peer": kind, "scenarios": json.loads(out.read_text())}
+
+
+def bench(folder: Path, *arguments: str) -> None:
+    subprocess.run([sys.executable, "bench.py", *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+def texts(folder: Path) -> list[str]:
+    """What the suite's clients ask, and what the scripted model searches for: titles."""
+    made = "import bench, json; print(json.dumps([bench.question(i) for i in range(2000)]))"
+    questions = subprocess.run([sys.executable, "-c", made], cwd=folder, check=True, stdout=subprocess.PIPE).stdout
+    articles = (folder / "data" / "corpus-1k.jsonl").read_text().splitlines()
+    return [*json.loads(questions), *(json.loads(article)["title"] for article in articles)]
 
 
 def run(folder: Path, args: argparse.Namespace) -> list[dict[str, Any]]:
-    peers, out = folder / "refdesk-peers.json", folder / "turns.json"
-    kinds = [peer(kind, folder) for kind in args.kinds.split(",")]
-    for kind in kinds:
-        prepare(kind, folder)
-    known = json.loads((folder / "peers.json").read_text())
-    beside = ["floor", *filter(None, args.beside.split(","))]
-    peers.write_text(json.dumps([*(one for one in known if one["name"] in beside), *kinds]))
-    command = [sys.executable, "bench.py", "suite", peers, "--corpus", "data/corpus-1k.jsonl", "--out", out]
-    command += ["--data", folder / "work", "--starts", "1", "--scenarios", args.scenarios]
-    command += ["--seconds", str(args.seconds), "--max-turns", str(args.turns)]
-    subprocess.run(list(map(str, command)), cwd=folder, check=True)
-    found: list[dict[str, Any]] = json.loads(out.read_text())
-    return found
+    limits = ["--scenarios", args.scenarios, "--seconds", str(args.seconds), "--max-turns", str(args.turns)]
+    (folder / "questions.json").write_text(json.dumps(texts(folder)))
+    beside, out = ",".join(["floor", *filter(None, args.beside.split(","))]), folder / "turns.json"
+    suite = ["suite", "peers.json", "--only", beside, "--corpus", "data/corpus-1k.jsonl", "--out", str(out)]
+    bench(folder, *suite, "--data", str(folder / "work"), "--starts", "1", *limits)
+    others: list[dict[str, Any]] = json.loads(out.read_text())
+    return [*others, *(measured(kind, folder, limits) for kind in args.kinds.split(","))]
 
 
 def show(results: list[dict[str, Any]]) -> None:
@@ -125,7 +147,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--scenarios", default="16x0,16x300x10,1x0,64x300")
     parser.add_argument("--beside", default="", help="other peers of the suite that have their environment")
-    parser.add_argument("--with", dest="kinds", default="hashing,words,encoders", help="of hashing, words, encoders")
+    parser.add_argument("--with", dest="kinds", default=",".join(KINDS), help=f"of {', '.join(KINDS)}")
     parser.add_argument("--seconds", type=int, default=8)
     parser.add_argument("--turns", type=int, default=400)
     args = parser.parse_args()
