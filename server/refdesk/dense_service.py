@@ -96,12 +96,19 @@ class DenseService:
             try:
                 await self._serve(self._current())
             except Exception as failure:  # whatever ails it, words go on serving and it is tried again
-                known = isinstance(failure, DenseUnavailable)
-                self.state = {"status": "failed", "detail": str(failure)[:200] if known else type(failure).__name__}
-                log.warning("dense retrieval is off", reason=str(failure)[:300], exc_info=None if known else failure)
+                self._tell(failure)
                 asyncio.get_running_loop().call_later(RETRY_SECONDS, self._wanted.set)
             if not self._wanted.is_set():  # else another generation came meanwhile
                 self._settled.set()
+
+    def _tell(self, failure: Exception) -> None:
+        more: dict[str, Any]
+        if isinstance(failure, DenseUnavailable):
+            detail, more = str(failure)[:200], {"folder": failure.folder} if failure.folder else {}
+        else:
+            detail, more = type(failure).__name__, {"exc_info": failure}
+        self.state = {"status": "failed", "detail": detail}
+        log.warning("dense retrieval is off", reason=str(failure)[:300], **more)
 
     async def _serve(self, snapshot: CorpusSnapshot) -> None:
         if snapshot.dense is not None:

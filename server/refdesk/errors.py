@@ -61,7 +61,12 @@ class FolderInUse(DataFolderError):
 
 
 class DenseUnavailable(RefdeskError):
-    """Raised by every encoder and vector index for whatever ails it; search catches this one class."""
+    """Raised by every encoder and vector index for whatever ails it; search catches this one class. `folder`: the one
+    at fault, for the log; the message is shown at /health/ready."""
+
+    def __init__(self, message: str, folder: str | None = None) -> None:
+        super().__init__(message)
+        self.folder = folder
 
 
 class StorageUnavailable(RefdeskError):

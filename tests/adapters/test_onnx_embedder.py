@@ -128,7 +128,17 @@ def test_missing_or_foreign_weights_are_named(package: str, file: str, reason: s
         EncoderSource("x", package, file, "00").read()
 
 
-def test_an_unwritable_cache_is_a_failure_that_search_understands(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["file", "file/below"])
+def test_a_folder_that_cannot_be_made_is_a_failure_that_names_the_setting_and_the_remedy(
+    tmp_path: Path, folder: str
+) -> None:
+    """The message has room at /health/ready and holds no path; the log has the folder."""
     (tmp_path / "file").write_text("")
-    with pytest.raises(DenseUnavailable):
-        load_minilm(tmp_path / "file")
+    with pytest.raises(DenseUnavailable) as failed:
+        load_minilm(tmp_path / folder)
+    told = str(failed.value)[:200]
+    assert told.endswith(
+        "set REFDESK_ENCODERS (unset: `encoders` in REFDESK_DATA) to a folder that the server may write"
+    )
+    assert str(tmp_path) not in told
+    assert failed.value.folder == str(tmp_path / folder)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 import pytest
 from corpora import CENTRE, article
+from structlog.testing import capture_logs
 from test_dense import MemoryVectors, WordEmbedder
 
 from refdesk import dense_service
@@ -122,6 +123,23 @@ async def test_a_yardstick_that_cannot_be_used_is_measured_anew_from_the_same_ve
     await settled(backend)
     assert backend.notes[name] == measured
     assert backend.built == [name]
+
+
+async def test_the_log_has_the_folder_at_fault_and_what_everybody_may_read_has_not() -> None:
+    def load() -> MemoryBackend:
+        raise DenseUnavailable("the encoders cannot be kept: set REFDESK_ENCODERS", "a/folder")
+
+    articles = [article("a", "Refunds", "A refund takes ten days.")]
+    snapshot = CorpusSnapshot("000001-aa", Catalogue(CENTRE, articles), LexicalIndex.build(articles))
+    service = DenseService(load, lambda: snapshot)
+    with capture_logs() as logs:
+        async with asyncio.timeout(20):
+            await service.ready()
+    await service.close()
+    reason = "the encoders cannot be kept: set REFDESK_ENCODERS"
+    assert service.state == {"status": "failed", "detail": reason}
+    told = {"event": "dense retrieval is off", "log_level": "warning", "reason": reason, "folder": "a/folder"}
+    assert logs == [told]
 
 
 async def test_damaged_vectors_are_built_anew(backend: MemoryBackend) -> None:

@@ -20,7 +20,7 @@ from sentencepiece import sentencepiece_model_pb2 as model_file
 from refdesk.adapters import bert_graph, e5_weights, minilm_weights
 from refdesk.adapters.bert_weights import Bert
 from refdesk.adapters.e5_weights import Vocabulary
-from refdesk.adapters.encoder_files import E5, MANIFEST, MINILM, EncoderSource, file_sha256, whole
+from refdesk.adapters.encoder_files import E5, FOLDER_FAULT, MANIFEST, MINILM, EncoderSource, file_sha256, whole
 from refdesk.adapters.word_table import write_words
 from refdesk.errors import DenseUnavailable
 
@@ -88,9 +88,12 @@ def main() -> int:
     os.nice(5)
     try:
         convert({source.name: source for source in (E5, MINILM)}[name], Path(cache))
-    except (DenseUnavailable, OSError) as error:
+    except DenseUnavailable as error:
         print(error, file=sys.stderr)
         return 1
+    except OSError as error:  # without its path: visitors may read it
+        print(error.strerror or type(error).__name__, file=sys.stderr)
+        return FOLDER_FAULT
     return 0
 
 

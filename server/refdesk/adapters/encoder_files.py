@@ -19,6 +19,8 @@ from refdesk.errors import DenseUnavailable
 CONVERSION = "1"
 """Raise it when the written files change: vectors and folders of another conversion are never mixed with ours."""
 MANIFEST = "manifest.json"
+FOLDER_FAULT = 3
+"""Exit code of the conversion where its folder is at fault; the reason is the last line that it prints."""
 
 
 class EncoderSource(msgspec.Struct, frozen=True):
@@ -75,6 +77,13 @@ def ensure(source: EncoderSource, cache: Path) -> Path:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)  # noqa: S603
     except (OSError, subprocess.SubprocessError) as error:
         raise DenseUnavailable(f"{source.name} could not be prepared: {error}") from error
+    if done.returncode == FOLDER_FAULT:
+        why = done.stderr.strip().rpartition("\n")[2]
+        raise DenseUnavailable(
+            f"the converted encoders cannot be kept ({why}): set REFDESK_ENCODERS (unset: `encoders` in REFDESK_DATA) "
+            "to a folder that the server may write",
+            str(cache),
+        )
     if done.returncode:
         raise DenseUnavailable(f"{source.name} could not be prepared: {done.stderr.strip()[-500:]}")
     return folder
