@@ -182,7 +182,7 @@ def _places(wanted: str, block: Block) -> Iterator[Span]:
     they stand for, be it that the quote writes none (what looks like one is then text that the article shows)."""
     ways = [(False, False)]
     if not block.code and ENTITY.search(block.text):
-        ways += [(False, True), (True, True)]
+        ways += [(False, True), (True, True)] if ENTITY.search(wanted) else [(False, True)]
     for of_quote, of_article in ways:
         if _rough(wanted, of_quote) in _rough(block.text, of_article):
             article = _reading(block.text, block.code, of_article)
