@@ -50,7 +50,7 @@ question that they answer gets other first five articles for it, and of those th
 a hundred loses its article (decisions/dense-retrieval.md)."""
 WIDEST = 16
 """Hits that every search looks for: whoever asks for fewer gets the first of them."""
-_VIEWS, _RESULTS = 16, 256
+_VIEWS, _RESULTS = 32, 256
 
 T = TypeVar("T")
 
@@ -161,10 +161,11 @@ class CorpusSnapshot:
     def _views_of(self, asked: _Request, language: str) -> list[View]:
         """What is searched, in turn: passages in the question's own language and the others. Words alone, which cost
         little, are looked for in all at once."""
-        view = self._view(asked.roles, language, asked.category, asked.language)
-        if self.dense is None or language not in view.codes or len(view.codes) == 1:
-            return [view]
-        return [self._view(asked.roles, language, asked.category, asked.language, own) for own in (True, False)]
+        where = asked.roles, language, asked.category, asked.language
+        if self.dense is None:
+            return [self._view(*where)]
+        apart = [self._view(*where, own) for own in (True, False)]
+        return [view for view in apart if view.codes] or apart[:1]
 
     async def _read(self, asked: _Request, language: str, views: Sequence[View]) -> _Question:
         repaired = await self._repaired(asked, language, views)
@@ -228,13 +229,7 @@ class CorpusSnapshot:
     ) -> View:
         """`own`: only what is in the language of the question, or only what is not."""
         preferred = (language or asked_in) if self.catalogue.translated else ""
-        key = (
-            self.catalogue.known_roles(roles),
-            preferred,
-            category,
-            language,
-            None if own is None else (asked_in, own),
-        )
+        key = self.catalogue.known_roles(roles), preferred, category, language, own is None or (asked_in, own)
         view = self._views.get(key)
         if view is None:
             places = self.catalogue.places(roles, category=category, language=language)
