@@ -114,7 +114,7 @@ class ScriptedApi:
             linger = struct.pack("ii", 1, 0)
             writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             writer.transport.abort()
-        while answer.ending == "pings" and not reader.at_eof():
+        while answer.ending == "pings" and not (reader.at_eof() or writer.is_closing()):  # a reset is no end of file
             writer.write(b"%x\r\n%s\r\n" % (len(PING), PING))
             await asyncio.sleep(0.01)
         if answer.ending == "silence":
