@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 
 import msgspec
@@ -94,13 +95,14 @@ async def test_an_error_is_for_those_who_wait_and_not_remembered(
     assert "See" in await pages.html(FIRST, GUIDE, ANONYMOUS)
 
 
-async def test_what_is_remembered_is_bounded(pages: ArticlePages, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages_module, "KEPT", 100)
-    many = [article(f"a{number}", f"Words {number}.\n") for number in range(30)]
+@pytest.mark.parametrize("words", ["Words", "Слова", "言葉", "😀"])
+async def test_what_is_remembered_is_bounded(words: str, pages: ArticlePages, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages_module, "KEPT", 1_000)
+    many = [article(f"a{number}", f"{words} {number}.\n") for number in range(30)]
     for found in many * 2:
         page = await pages.html(Edition("1", many), found, ANONYMOUS)
         assert page == f"<p>{found.body.strip()}</p>\n"
-    assert sum(map(len, pages._made.values())) <= 100
+    assert 500 < sum(map(sys.getsizeof, pages._made.values())) <= 1_000
 
 
 async def test_a_picture_is_for_the_readers_of_an_article_that_shows_it(pages: ArticlePages) -> None:

@@ -6,6 +6,7 @@ everybody else must be served."""
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +22,7 @@ from refdesk.domain.articles import Article, Roles
 
 THREADS = 2
 KEPT = 16_000_000
-"""Characters of HTML that are remembered."""
+"""Bytes of memory for HTML that is remembered."""
 
 T = TypeVar("T")
 
@@ -88,10 +89,10 @@ class ArticlePages:
     def _remember(self, key: Hashable, made: str) -> None:
         if key not in self._made:
             self._made[key] = made
-            self._size += len(made)
+            self._size += sys.getsizeof(made)
         while self._size > KEPT:
             _, oldest = self._made.popitem(last=False)
-            self._size -= len(oldest)
+            self._size -= sys.getsizeof(oldest)
 
     def _render(self, edition: Edition, article: Article, roles: Roles, with_title: bool) -> str:
         index = self._index
