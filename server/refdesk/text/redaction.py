@@ -2,7 +2,8 @@
 
 Masked: mail addresses, phone numbers, payment cards (Luhn), IBANs (mod 97), keys, tokens and passwords. Everything else
 keeps its characters, order numbers above all: a run of digits is only masked where something besides its length says
-that it is a card or a phone number. A look-alike digit, letter or separator counts as what it looks like.
+that it is a card or a phone number, and what follows the word password only where no word is written so. A look-alike
+digit, letter or separator counts as what it looks like.
 """
 
 from __future__ import annotations
@@ -24,9 +25,13 @@ MAIL_ADDRESS = re.compile(
     rf"[\w.+%'*/=?^`{{|}}~!#$&-]{{1,64}}{AT}[\w-]{{1,63}}(?:{DOT}[\w-]{{1,63}}){{0,8}}{DOT}[^\W\d_][\w-]{{1,30}}"
 )
 
-GROUPED = re.compile(r"(?<![0-9A-Za-z_])[0-9](?:[ .\-/]{0,2}[0-9])*(?![0-9A-Za-z_])")
+BREAK = r"(?:\r?\n[ .\-/]{0,2})?"
+GROUPED = re.compile(rf"(?<![0-9A-Za-z_])[0-9](?:[ .\-/]{{0,2}}{BREAK}[0-9])*(?![0-9A-Za-z_])")
 GROUP = re.compile(r"[0-9]+")
 CARD_LENGTHS = range(13, 20)
+WRAPPED_GROUP, WRAPPED_END = range(4, 7), range(3, 7)
+"""Digits in a group, and in the last one, of a card that a line break parts: as cards are printed, so that two order
+numbers or amounts on two lines are none."""
 
 INTERNATIONAL = re.compile(r"(?<![\w+])(?:\+|00(?=[1-9]))[ ]?[(]?[0-9](?:[ ().\-/]{0,3}[0-9]){6,14}(?![0-9])")
 NATIONAL = re.compile(
@@ -48,7 +53,7 @@ CALLED_PHONE = re.compile(
     re.I,
 )
 
-IBAN_LIKE = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}(?![A-Za-z0-9])")
+IBAN_LIKE = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?:[ -]?(?:\r?\n)?[A-Za-z0-9]){11,30}(?![A-Za-z0-9])")
 IBAN_GROUPS = re.compile(r"[ -]?[A-Za-z0-9]{1,4}")
 
 KNOWN_KEYS = re.compile(
@@ -66,6 +71,29 @@ TOLD_SECRET = re.compile(
     r"|heslo|passwort|пароль|contraseña|mot de passe)\b[\"']?"
     r"(?:\s{0,3}[:=]\s{0,3}[\"']?|\s{1,3}(?:is|was|je|ist|est|es)\s{1,3}[:=]?\s{0,3}(?=\S{0,60}[0-9]))"
     r"([^\s\"',;]{4,200})",
+    re.I,
+)
+WORD_AFTER_PASSWORD = re.compile(
+    r"\b(?:password|passwd|passcode|passphrase|pwd|hesl(?:o|a|u|em)|passwort|kennwort|парол(?:ь|я|ю|ем|е)|contraseña"
+    r"|mot de passe)\b[\"']?(?=\s{1,3}[\"'„“«`(]?([^\s\"',;`]{6,200}))",
+    re.I,
+)
+"""Shorter ones are rather words such as `2FA` and `24h`. Looked ahead at, since the next word may be password, too."""
+SIGN_INSIDE = re.compile(r"[^\W_][!@#$%^][^\W_]")
+CODE = re.compile(r"[A-Z]+[-_]?[0-9]+[A-Z]?|0x[0-9A-Fa-f]+")
+"""ABC-1234, AADSTS50034, SHA256"""
+WORD_WITH_DIGITS = re.compile(
+    r"v?[0-9]+(?:[.,:][0-9]+)*(?:-?(?:st|nd|rd|th|x|h|hrs?|hours?|min(?:ute)?s?|sec(?:ond)?s?|ms|days?|weeks?|months?|years?"
+    r"|[kmgt]i?b|bits?|bytes?|chars?|digits?|am|pm|dn[íů]|hodin\w*|minut\w*|znak\w*|дн\w+|час\w*|минут\w*|символ\w*|знак\w*"
+    r"|(?:alpha|beta|rc|b)[.-]?[0-9]*))?"  # a version, a time, an amount
+    r"|[0-9]+(?:-[^\W\d_]+)+"  # 30-day, 8-значный
+    r"|[^\W\d_]+(?:-[^\W\d_]+)*-[0-9]{1,4}"  # step-2, in-windows-10
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}t[0-9:.+z-]*"
+    r"|(?:[0-9]{1,2}-?)?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*-?[0-9]{2,4}"
+    r"|(?:oauth|openid|saml|totp|windows|win|office|microsoft|outlook|exchange|sharepoint|iphone|ipad|ios|android|macos"
+    r"|base|sha|aes|ipv|http|tls|level|part|step|version|ver)[-_]?v?[0-9]+(?:\.[0-9]+)*"
+    r"|1password"
+    r"|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,6}",  # a file, a host
     re.I,
 )
 AUTHORIZATION = re.compile(r"\b(?:Bearer|Basic)\s+([A-Za-z0-9._~+/=-]{12,})", re.I)
@@ -136,9 +164,21 @@ def card_end(text: str, groups: list[tuple[int, int]], first: int) -> int | None
         digits += text[slice(*groups[at])]
         if len(digits) > CARD_LENGTHS[-1]:
             break
-        if len(digits) in CARD_LENGTHS and digits[0] in "23456" and luhn(digits):
+        if (
+            len(digits) in CARD_LENGTHS
+            and digits[0] in "23456"
+            and luhn(digits)
+            and fits_lines(text, groups, first, at)
+        ):
             found = at
     return found
+
+
+def fits_lines(text: str, groups: list[tuple[int, int]], first: int, last: int) -> bool:
+    """On one line, or over one break in groups such as cards have."""
+    breaks = text.count("\n", groups[first][0], groups[last][1])
+    sizes = [end - start for start, end in groups[first : last + 1]]
+    return not breaks or (breaks == 1 and sizes.pop() in WRAPPED_END and all(size in WRAPPED_GROUP for size in sizes))
 
 
 def luhn(digits: str) -> bool:
@@ -153,7 +193,7 @@ def ibans(text: str) -> Spans:
         for end in range(found.end(), found.start() + 14, -1):
             if end < len(text) and text[end].isalnum():
                 continue
-            if checks(re.sub(r"[ -]", "", text[found.start() : end])):
+            if checks(re.sub(r"[ \r\n-]", "", text[found.start() : end])):
                 yield found.start(), end
                 break
 
@@ -173,8 +213,31 @@ def phones(text: str) -> Spans:
 def secrets(text: str) -> Spans:
     yield from (found.span() for found in KNOWN_KEYS.finditer(text))
     for pattern in (TOLD_SECRET, AUTHORIZATION, IN_URL):
-        yield from (found.span(1) for found in pattern.finditer(text) if found.group(1) not in PLACEHOLDERS)
+        yield from (found.span(1) for found in pattern.finditer(text) if not is_masked(found.group(1)))
     yield from (found.span() for found in LONG_RUN.finditer(text) if is_random(found.group()))
+    yield from bare_passwords(text)
+
+
+def is_masked(word: str) -> bool:
+    """It has been here before; what is left around a placeholder says nothing."""
+    return any(placeholder in word for placeholder in PLACEHOLDERS)
+
+
+def bare_passwords(text: str) -> Spans:
+    """`password hunter2`: told without a colon."""
+    for found in WORD_AFTER_PASSWORD.finditer(text):
+        word = found.group(1).rstrip(".?!:)]}>»”…*")
+        if is_no_word(word):
+            yield found.start(1), found.start(1) + len(word)
+
+
+def is_no_word(word: str) -> bool:
+    """Letters, and digits or signs among them, as in no version, date, unit, code, file, address or product."""
+    if len(word) < 6 or "/" in word or "\\" in word or is_masked(word) or not any(c.isalpha() for c in word):
+        return False
+    if not any(c.isdecimal() for c in word) and not SIGN_INSIDE.search(word):
+        return False
+    return not any(pattern.fullmatch(word) for pattern in (CODE, WORD_WITH_DIGITS, MAIL_ADDRESS))
 
 
 def is_random(run: str) -> bool:
