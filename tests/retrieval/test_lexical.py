@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from refdesk.retrieval.index import LexicalIndex
 from refdesk.retrieval.lexical import View
+from traced_memory import traced_memory
 
 WORDS = ("refund", "invoice", "password", "plan", "export", "calendar", "sso", "limit")
 
@@ -28,6 +29,15 @@ def test_a_title_word_counts_more_than_a_body_word() -> None:
         ]
     )
     assert view.rank("invoice", "en", 10).rows.tolist() == [1, 0]
+
+
+def test_words_that_no_passage_has_are_not_remembered() -> None:
+    view = view_of([article("a", "Plans", "An invoice is sent every month to the owner.")])
+    view.word("warm", 0)
+    with traced_memory() as held:
+        for number in range(3000):
+            assert not len(view.word(f"nobody wrote {number}", 0).rows)
+        assert held() < 50_000
 
 
 def test_headings_and_synonyms_find_a_passage() -> None:

@@ -77,11 +77,15 @@ class View:
         """The same as codes."""
 
     def word(self, term: str, language: int) -> Word:
-        """Remembers what it looks up: everyday words, which have the longest lists, are asked for most often."""
+        """Remembers what it finds: everyday words, which have the longest lists, are asked for most often. There is
+        no end of words that no passage has, and looking for them takes nothing."""
         name = _term_of(self.languages[language], term)
         word = self._words.get(name)
         if word is None:
-            word = self._words[name] = self._look_up(name, int(self._totals[language]))
+            word = self._look_up(name, int(self._totals[language]))
+            if not len(word.rows):
+                return word
+            self._words[name] = word
             self._held += len(word.rows) + 50
             while self._held > _REMEMBERED and len(self._words) > 1:
                 self._held -= len(self._words.popitem(last=False)[1].rows) + 50
