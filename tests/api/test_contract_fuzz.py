@@ -52,13 +52,15 @@ class Caller:
         if real:
             known = {name: self._real[name] for name in case.path_parameters or {} if name in self._real}
             case.path_parameters = {**(case.path_parameters or {}), **known}
+        if case.formatted_path != case.path and case.formatted_path in DOCUMENT["paths"]:
+            return  # `merge` for the id of a gap is the address of another operation
         case.headers.pop("Host", None)  # the client cannot send each; foreign names have tests of their own
         token = STAFF_KEY if case.path.startswith("/v1/console") else self._visitor
         answer = case.call(base_url=self._url, headers={"Authorization": f"Bearer {token}"}, timeout=30)
         excluded = [positive_data_acceptance] if refused_for_its_meaning(answer) else []
-        if is_padded(case.body) or is_another_on_the_wire(
-            case.query, known_names(case)
-        ):  # lengths count after trimming
+        if is_padded(case.body):  # lengths count after trimming
+            excluded.append(negative_data_rejection)
+        if is_another_on_the_wire(case.query, known_names(case)):
             excluded.append(negative_data_rejection)
         case.validate_response(answer, excluded_checks=excluded)
 
