@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from refdesk.adapters import chroma_vectors, vector_slots
-from refdesk.adapters.chroma_vectors import MANIFEST, ChromaVectors
+from refdesk.adapters.chroma_vectors import MANIFEST, ChromaVectors, open_client
 from refdesk.adapters.chroma_writer import Wanted, patchable, write_index
 from refdesk.adapters.encoder_files import MINILM
 from refdesk.adapters.onnx_embedder import load_minilm
@@ -168,6 +168,42 @@ def test_lost_segment_files_are_noticed_at_the_latest_when_asked(index: Path) ->
             shutil.rmtree(folder)
     with pytest.raises(DenseUnavailable):
         ChromaVectors.open(index).query(["public-e5"], question(1), 50)
+
+
+def test_what_is_held_in_memory_needs_no_index_of_chroma(index: Path) -> None:
+    whole = ChromaVectors.open(index)
+    before = whole.everything(["public-e5"])
+    whole.close()
+    for folder in (index / "chroma").iterdir():
+        if folder.is_dir():
+            shutil.rmtree(folder)
+    after = ChromaVectors.open(index).everything(["public-e5"])
+    assert before is not None
+    assert after is not None
+    assert all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
+
+
+@pytest.fixture
+def short(index: Path) -> Path:
+    """Chroma has one vector less than it should."""
+    client = open_client(index)
+    collection = client.get_collection("public-e5", embedding_function=None)
+    collection.delete(ids=collection.get(limit=1)["ids"])
+    client.close()
+    return index
+
+
+def test_a_large_collection_is_counted_at_opening(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chroma_vectors, "SMALL", 0)
+    with pytest.raises(DenseUnavailable, match="not all there"):
+        ChromaVectors.open(short)
+
+
+def test_a_small_one_is_counted_when_it_is_asked_all_the_same(short: Path) -> None:
+    vectors = ChromaVectors.open(short)
+    for _ in range(2):
+        with pytest.raises(DenseUnavailable, match="not all there"):
+            vectors.query(["public-e5"], question(1), 3)
 
 
 def test_counts_that_differ_are_noticed(index: Path) -> None:

@@ -41,16 +41,20 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class _Collection:
-    def __init__(self, folder: Path, name: str, facts: CollectionFacts, client: Any, *, counted: bool) -> None:
-        """`counted`: Chroma loads a collection to count it (70 MB for ten thousand vectors)."""
-        self.facts = facts
+    def __init__(self, folder: Path, name: str, facts: CollectionFacts, client: Any) -> None:
+        """A large collection is counted at once, one that will be held rather than asked only if it is asked all the
+        same: Chroma loads a collection to count it."""
+        self.facts, self._name, self._is_counted = facts, name, False
         self._chroma = client.get_collection(name, embedding_function=None)
         self._slots: Slots = vector_slots.load(folder, name)
         self._vectors = VectorFile(vector_slots.vector_path(folder, name), facts.dimensions)
-        if self._slots.live != facts.live or (counted and self._chroma.count() != facts.live):
-            raise DenseUnavailable(f"the vectors of {name} are not all there")
+        if self._slots.live != facts.live:
+            raise self._not_all_there()
+        if facts.live > SMALL:
+            self._count()
 
     def query(self, vector: Any, limit: int) -> list[tuple[int, float]]:
+        self._count()
         expected = min(limit, self.facts.live)
         found = self._chroma.query(query_embeddings=[vector], n_results=expected, include=["distances"])
         slots, distances = found["ids"][0], found["distances"][0]
@@ -61,6 +65,14 @@ class _Collection:
             raise DenseUnavailable("the vector index returned unknown ids")
         cosines = 1.0 - np.asarray(distances, np.float32)
         return list(zip(rows.tolist(), cosines[owners].tolist(), strict=True))
+
+    def _count(self) -> None:
+        if not self._is_counted and self._chroma.count() != self.facts.live:
+            raise self._not_all_there()
+        self._is_counted = True
+
+    def _not_all_there(self) -> DenseUnavailable:
+        return DenseUnavailable(f"the vectors of {self._name} are not all there")
 
     def vectors(self, rows: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         pairs = self._slots.of_rows(rows)
@@ -90,8 +102,7 @@ class ChromaVectors:
             manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
             client = open_client(folder)
             facts = manifest.collections.items()
-            asked = sum(fact.live for _, fact in facts) > SMALL  # else all of it is held, whoever asks for what
-            return cls(client, {name: _Collection(folder, name, fact, client, counted=asked) for name, fact in facts})
+            return cls(client, {name: _Collection(folder, name, fact, client) for name, fact in facts})
         except Exception as error:  # Chroma's own errors have no common base
             if client is not None:
                 client.close()
