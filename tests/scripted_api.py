@@ -60,21 +60,26 @@ class ScriptedApi:
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         self._open[asyncio.current_task()] = writer
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
-            while True:
-                await self._read(reader)
-                answer = self._next()
-                self.idle.clear()
-                self.busy.set()
-                try:
-                    if not await self._give(answer, reader, writer):
-                        break
-                finally:
-                    self.busy.clear()
-                    self.idle.set()
-        writer.close()
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                await self._serve(reader, writer)
+        finally:  # also where it is cancelled at the end of a test
+            writer.close()
         with suppress(ConnectionError):
             await writer.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        goes_on = True
+        while goes_on:
+            await self._read(reader)
+            answer = self._next()
+            self.idle.clear()
+            self.busy.set()
+            try:
+                goes_on = await self._give(answer, reader, writer)
+            finally:
+                self.busy.clear()
+                self.idle.set()
 
     def _next(self) -> Answer:
         if self.choose is not None:

@@ -364,7 +364,7 @@ async def test_the_connection_of_a_response_is_where_it_is_looked_for() -> None:
     ids=["before-the-head", "after-the-head", "in-the-middle"],
 )
 async def test_silence_ends_after_the_idle_time(answer: Answer) -> None:
-    failure, api, _ = await failing(answer, idle_seconds=0.2)
+    failure, api, _ = await failing(answer, idle_seconds=1.0)
     assert (failure.kind, len(api.bodies)) == ("timeout", 1)
     assert "silent" in failure.hint
 
@@ -375,7 +375,7 @@ async def test_silence_ends_after_the_idle_time(answer: Answer) -> None:
     ids=["before-the-head", "pings-only", "pings-in-the-middle"],
 )
 async def test_the_deadline_ends_whatever_still_breathes(answer: Answer) -> None:
-    failure, api, _ = await failing(answer, seconds=0.3)
+    failure, api, _ = await failing(answer, seconds=1.5)
     assert (failure.kind, len(api.bodies)) == ("timeout", 1)
     assert "time ran out" in failure.hint
 
