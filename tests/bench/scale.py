@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import random
 import signal
@@ -29,7 +28,7 @@ from typing import Any
 import numpy as np
 import psutil
 from numpy.typing import NDArray
-from start import DIRECT, REFDESK, fetch, free_port
+from start import REFDESK, dense_status, fetch, free_port, until
 
 from refdesk.adapters.build_vectors import Texts
 from refdesk.adapters.chroma_vectors import ChromaVectors
@@ -124,7 +123,7 @@ def serve(corpus: Path, folder: Path, models: Path) -> None:
     env |= {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}  # loaded, and never asked
     began, server = time.perf_counter(), subprocess.Popen([REFDESK, "serve", "--port", str(port)], env=env)
     try:
-        wait_for_vectors(port)
+        until(lambda: dense_status(port) == "ready", server)
         ready, process = time.perf_counter() - began, psutil.Process(server.pid)
         questions = questions_about([article.title for article in read_corpus(corpus).articles])
         before, spent = cpu(process), []
@@ -144,17 +143,6 @@ def serve(corpus: Path, folder: Path, models: Path) -> None:
 def cpu(process: psutil.Process) -> float:
     spent = process.cpu_times()
     return float(spent.user + spent.system)
-
-
-def wait_for_vectors(port: int) -> None:
-    while True:
-        try:
-            with DIRECT.open(f"http://127.0.0.1:{port}/health/ready", timeout=5) as answer:
-                if json.load(answer)["dense"]["status"] == "ready":
-                    return
-        except OSError:
-            pass
-        time.sleep(0.1)
 
 
 def main() -> None:

@@ -21,7 +21,9 @@ import tempfile
 import time
 import urllib.parse
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 REFDESK = Path(sys.executable).with_name("refdesk")
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -34,11 +36,31 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def fetch(url: str, body: dict[str, str] | None = None) -> dict[str, object]:
+def fetch(url: str, body: dict[str, str] | None = None) -> dict[str, Any]:
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data=data, headers={"content-type": "application/json"})
     with DIRECT.open(request, timeout=60) as reply:
         return json.load(reply)
+
+
+def answers(url: str) -> dict[str, Any]:
+    """Empty where nobody serves."""
+    try:
+        return fetch(url)
+    except OSError:
+        return {}
+
+
+def dense_status(port: int) -> str:
+    """Of search by meaning; empty where nobody serves."""
+    return str(answers(f"http://127.0.0.1:{port}/health/ready").get("dense", {}).get("status", ""))
+
+
+def until(good: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    while not good():
+        if process.poll() is not None:
+            sys.exit(f"it does not start: {process.args!r}")
+        time.sleep(0.1)
 
 
 def timed(command: list[str], env: dict[str, str]) -> float:
@@ -87,7 +109,7 @@ def measure(corpus: Path) -> None:
         process, ready = start(env, port)
         try:
             listed = fetch(f"http://127.0.0.1:{port}/v1/articles")
-            times = searches(port, [str(item["title"]) for item in listed["articles"]])  # type: ignore[union-attr]
+            times = searches(port, [str(item["title"]) for item in listed["articles"]])
             quantiles = statistics.quantiles(times, n=20)
             print(
                 f"{listed['total']:>8} articles  first sync {first:6.1f} s  unchanged {unchanged:5.2f} s  "

@@ -17,12 +17,12 @@ import os
 import shlex
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+
+from start import answers, dense_status, until
 
 PORT = 8800
 HERE = Path(__file__).resolve().parent
@@ -69,23 +69,6 @@ def running(command: str, folder: Path, **env: str) -> Iterator[subprocess.Popen
             process.terminate()
 
 
-def until(good: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    while not good():
-        if process.poll() is not None:
-            sys.exit(f"it does not start: {process.args!r}")
-        time.sleep(0.2)
-
-
-def answers(path: str, port: int = PORT) -> dict[str, Any]:
-    """Empty where nobody serves."""
-    try:
-        with urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
-            found: dict[str, Any] = json.load(answer)
-            return found
-    except OSError:
-        return {}
-
-
 def measured(kind: str, folder: Path, limits: list[str]) -> dict[str, Any]:
     """Once it searches by meaning, if it does: vectors are made first, and loading them costs the turns nothing."""
     data = folder / "work" / f"refdesk-{DATA.get(kind, kind)}"
@@ -95,8 +78,8 @@ def measured(kind: str, folder: Path, limits: list[str]) -> dict[str, Any]:
     out = folder / f"{kind}.json"
     fake = f"{sys.executable} fake_anthropic.py --port {FAKE_PORT} --keep 100"
     with running(fake, folder) as model, running(command, folder, **env) as server:
-        until(lambda: bool(answers("/__stats", FAKE_PORT)), model)
-        until(lambda: answers("/health/ready").get("dense", {}).get("status") in ("ready", "off"), server)
+        until(lambda: bool(answers(f"http://127.0.0.1:{FAKE_PORT}/__stats")), model)
+        until(lambda: dense_status(PORT) in ("ready", "off"), server)
         asked = ["run", "--url", f"http://127.0.0.1:{PORT}", "--request", json.dumps(REQUEST), "--text", "text"]
         asked += ["--pid", str(server.pid), "--fake-pid", str(model.pid), "--steps", json.dumps(STEPS)]
         bench(folder, *asked, "--expect", "](/articles/", "--out", str(out), *limits)
