@@ -5,8 +5,8 @@ RefdeskError
 ├── CorpusError             the corpus folder is missing, empty or unreadable: exit 2
 │   ├── MassDeletion        a sync would remove more than half of the articles
 │   ├── FolderUnsteady      the corpus folder changes so much while it is read that what was read is no picture of it
+│   ├── FileGone            a file was there and is not any more: the folder is read anew
 │   └── FileWithheld        one file cannot be served: named in the report, the others are served
-│       └── FileGone        it was listed and is not there any more: the folder is read anew
 ├── DataFolderError         the data folder is damaged or in use: exit 3
 │   └── FolderInUse         another process has it
 ├── DenseUnavailable        an encoder or the vector index does not work: lexical search goes on, `degraded`
@@ -40,16 +40,16 @@ class FolderUnsteady(CorpusError):
     pass
 
 
+class FileGone(CorpusError):
+    pass
+
+
 class FileWithheld(CorpusError):
     """`line` counts from 1 in the file; None where no single line is at fault."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
         self.reason, self.line = reason, line
-
-
-class FileGone(FileWithheld):
-    pass
 
 
 class DataFolderError(RefdeskError):

@@ -9,6 +9,7 @@ import pytest
 from folders import TOML, article, front, ids, write
 
 from refdesk.corpus import drafts, sync
+from refdesk.corpus.files import Text
 from refdesk.corpus.report import CorpusReading
 from refdesk.corpus.sync import read_corpus
 from refdesk.errors import CorpusError, FolderUnsteady, MassDeletion
@@ -163,7 +164,7 @@ def reading_hook(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], None
     hooks: dict[str, Callable[[], None]] = {}
     read = drafts.read_text
 
-    def hooked(root: Path, relative: str) -> str:
+    def hooked(root: Path, relative: str) -> Text:
         hooks.pop(relative, lambda: None)()
         return read(root, relative)
 
@@ -182,14 +183,12 @@ def test_a_file_that_goes_while_it_is_read_is_removed_and_not_withheld(
     assert after.report.withheld == before.report.withheld
 
 
-def test_a_folder_that_is_put_away_and_back_while_it_is_read_loses_nothing(
+def test_a_folder_that_is_put_away_while_it_is_read_loses_nothing(
     movable: Path, tmp_path: Path, reading_hook: dict[str, Callable[[], None]]
 ):
     before = read_corpus(movable)
     away = tmp_path / "away"
-    paths = [article.path for article in before.articles]
-    reading_hook[paths[0]] = lambda: movable.rename(away) and None
-    reading_hook[paths[1]] = lambda: away.rename(movable) and None
+    reading_hook[before.articles[0].path] = lambda: movable.rename(away) and None
     with pytest.raises(CorpusError, match="does not exist"):
         read_corpus(movable, before.articles)
     away.rename(movable)
@@ -220,6 +219,56 @@ def test_another_folder_in_its_place_is_noticed(
 
 def test_a_folder_that_never_stands_still_is_not_taken_for_a_corpus(movable: Path, monkeypatch: pytest.MonkeyPatch):
     states = iter(range(100))
-    monkeypatch.setattr(sync, "_state", lambda _: [(next(states),)])
+    monkeypatch.setattr(sync, "_state", lambda _: sync._State((next(states),), ()))
     with pytest.raises(FolderUnsteady, match="while it is read"):
         read_corpus(movable)
+
+
+CALLS = ("stat", "lstat", "open", "scandir", "readlink")
+
+
+@pytest.mark.parametrize("others", [0, 7])
+def test_a_folder_that_is_away_for_one_call_of_the_system_loses_nothing(
+    movable: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: int
+):
+    """Whichever call it is: as a network drive that drops out for a moment. `others`: as many calls later once more."""
+    write(movable, {"deep/d.md": front(audience="[partner]") + "Text"}, toml=None)
+    (movable / "link.md").symlink_to("deep/d.md")
+    (movable / "nowhere.md").symlink_to("nothing.md")
+    before, away = read_corpus(movable), tmp_path / "away"
+    assert (len(before.articles), len(before.report.withheld)) == (5, 1)
+    turn, outages = 0, set[int]()
+
+    def flapping(call: Callable[..., object]) -> Callable[..., object]:
+        def wrapped(*arguments: object, **options: object) -> object:
+            nonlocal turn
+            turn += 1
+            out = turn in outages
+            if out:
+                movable.rename(away)
+            try:
+                return call(*arguments, **options)
+            finally:
+                if out:
+                    away.rename(movable)
+
+        return wrapped
+
+    for name in CALLS:
+        monkeypatch.setattr(os, name, flapping(getattr(os, name)))
+    last, read = 0, 0
+    while turn >= last:
+        last += 1
+        turn, outages = 0, {last, last + others + 1} if others else {last}
+        try:
+            after = read_corpus(movable)
+        except CorpusError:
+            continue
+        read += 1
+        assert (after.centre, after.articles, after.report.withheld) == (
+            before.centre,
+            before.articles,
+            before.report.withheld,
+        )
+    assert last > 40
+    assert read > last / 2

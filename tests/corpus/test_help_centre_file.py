@@ -3,10 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from folders import write
 
-from refdesk.corpus.help_centre import read_help_centre
+from refdesk.corpus.help_centre import read_help_centre, unsettled
+from refdesk.corpus.sync import read_corpus
 from refdesk.domain.articles import Contact
-from refdesk.errors import CorpusError
+from refdesk.errors import CorpusError, FileGone
 
 
 def read(folder: Path, toml: str | bytes):
@@ -41,7 +43,9 @@ def test_every_documented_key(tmp_path: Path):
 def test_without_the_file_the_folder_names_it(tmp_path: Path):
     folder = tmp_path / "Acme docs"
     folder.mkdir()
-    centre = read_help_centre(folder)
+    centre = unsettled(folder)
+    with pytest.raises(FileGone):
+        read_help_centre(folder)
     assert (centre.name, centre.languages, centre.roles) == ("Acme docs", (), ())
 
 
@@ -84,6 +88,14 @@ def test_a_wrong_value_names_the_file_and_the_key(tmp_path: Path, toml: str | by
         read(tmp_path, toml)
     assert str(caught.value).startswith("help-center.toml:")
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("target", ["nothing.toml", "help-center.toml"])
+def test_a_link_that_leads_nowhere_is_not_taken_for_no_settings(tmp_path: Path, target: str):
+    write(tmp_path, {"a.md": "# A\n\nText"}, toml=None)
+    (tmp_path / "help-center.toml").symlink_to(target)
+    with pytest.raises(CorpusError, match="the link leads nowhere"):
+        read_corpus(tmp_path)
 
 
 def test_a_link_out_of_the_folder_is_not_read(tmp_path: Path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from refdesk.corpus.identity import Claim, id_from_path
 from refdesk.corpus.metadata import ARTICLE_ID, Metadata, read_metadata
 from refdesk.corpus.report import Notice, notice
 from refdesk.domain.articles import Article, HelpCentre
-from refdesk.errors import FileGone, FileWithheld
+from refdesk.errors import FileWithheld
 
 MAX_TITLE = 300
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -45,16 +44,15 @@ class Drafts:
         self.claims: list[Claim] = []
 
     def add(self, path: str) -> None:
-        """Raises FileGone, FileNotFoundError: it was there when the folder was listed."""
+        """Raises FileGone: it was there when the folder was listed."""
         try:
-            front = read_front_matter(read_text(self._root, path))
-        except FileGone:
-            raise
+            file = read_text(self._root, path)
+            front = read_front_matter(file.text)
         except FileWithheld as problem:
             self.withheld.append(notice(path, problem))
             return
         try:
-            draft = self._draft(path, front)
+            draft = self._draft(path, front, file.modified)
         except FileWithheld as problem:
             self.withheld.append(notice(path, problem))
             self.claims.extend(_claims_of_withheld(path, front))
@@ -63,7 +61,7 @@ class Drafts:
         if draft.published:
             self.claims.extend(draft.claims)
 
-    def _draft(self, path: str, front: FrontMatter) -> Draft:
+    def _draft(self, path: str, front: FrontMatter, modified: float) -> Draft:
         metadata = read_metadata(front, self._centre)
         article_id = metadata.id or id_from_path(path)
         lines = {key: entry.line for key, entry in front.entries.items()}
@@ -81,7 +79,7 @@ class Drafts:
             category=metadata.category or PurePosixPath(path).parent.name,
             url=_url(metadata, article_id, self._centre),
             visibility=metadata.visibility,
-            updated=metadata.updated or _file_date(self._root / path),
+            updated=metadata.updated or _day(modified),
             owner=metadata.owner,
             priority=metadata.priority,
             synonyms=metadata.synonyms,
@@ -119,12 +117,9 @@ def _url(metadata: Metadata, article_id: str, centre: HelpCentre) -> str | None:
     return metadata.url or centre.article_url.replace("{id}", article_id)
 
 
-def _file_date(path: Path) -> str:
-    """The day of the last change, UTC."""
-    try:
-        return time.strftime("%Y-%m-%d", time.gmtime(os.stat(path).st_mtime))
-    except OSError:
-        raise FileWithheld("the file vanished while it was read") from None
+def _day(moment: float) -> str:
+    """In UTC."""
+    return time.strftime("%Y-%m-%d", time.gmtime(moment))
 
 
 def _warnings(path: str, metadata: Metadata, front: FrontMatter) -> tuple[Notice, ...]:

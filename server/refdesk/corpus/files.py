@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
+from typing import NamedTuple
 
 from refdesk.errors import CorpusError, FileGone, FileWithheld
 
@@ -13,6 +15,8 @@ MAX_FILE_BYTES = 4 * 1024 * 1024
 """A larger file is withheld: no article that people read is that long, and one such file would starve the others."""
 
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""Links were resolved before, so one in the place of the file or of its folder was put there meanwhile."""
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _ANYBODY_READS = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH
 
@@ -20,11 +24,23 @@ Problem = tuple[str, FileWithheld]
 """A path relative to the corpus folder, and why it is not served."""
 
 
+class Text(NamedTuple):
+    text: str
+    """With line ends as `\\n`, without a byte order mark."""
+    modified: float
+    """Seconds since 1970."""
+
+
+class Bytes(NamedTuple):
+    data: bytes
+    modified: float
+
+
 def scan(root: Path) -> tuple[list[str], list[Problem]]:
     """Paths of the Markdown files, sorted, relative with `/`; and everything that cannot be one.
 
     Hidden files and folders are skipped silently. Links to folders are not followed, so no loop can occur. Raises
-    FileGone where a folder goes meanwhile."""
+    FileGone where one of them goes meanwhile."""
     paths: list[str] = []
     problems: list[Problem] = []
     folders = [""]
@@ -32,8 +48,6 @@ def scan(root: Path) -> tuple[list[str], list[Problem]]:
         folder = folders.pop()
         try:
             entries = _entries(root / folder)
-        except FileGone:
-            raise
         except FileWithheld as problem:
             problems.append((printable(folder) or ".", problem))
             continue
@@ -51,10 +65,10 @@ def scan(root: Path) -> tuple[list[str], list[Problem]]:
     return sorted(paths), sorted(problems, key=lambda problem: problem[0])
 
 
-def read_text(root: Path, relative: str) -> str:
-    """The file's text with line ends as `\\n`, without a byte order mark. Raises FileWithheld."""
+def read_text(root: Path, relative: str) -> Text:
+    """Raises FileWithheld, FileGone."""
     path = os.path.join(root, relative)
-    data = read_bytes(inside(root, relative) if os.path.islink(path) else path, MAX_FILE_BYTES)
+    data, modified = read_bytes(inside(root, relative) if os.path.islink(path) else path, MAX_FILE_BYTES)
     if data.startswith(_BYTE_ORDER_MARKS):
         raise FileWithheld("the file is UTF-16 or UTF-32: save it as UTF-8", 1)
     if (position := data.find(b"\0")) >= 0:
@@ -63,25 +77,29 @@ def read_text(root: Path, relative: str) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileWithheld("the file is not UTF-8: save it as UTF-8", data.count(b"\n", 0, error.start) + 1) from None
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    return Text(text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text, modified)
 
 
 def inside(root: Path, relative: str) -> Path:
-    """The real place of a file of the corpus. Raises FileWithheld where a link leads out of the folder."""
-    path = root / relative
-    real = Path(os.path.realpath(path))
+    """The real place of a file of the corpus. Raises FileWithheld where a link leads out of the folder, FileGone."""
+    try:
+        real = Path(os.path.realpath(root / relative))
+    except OSError:
+        raise FileGone("a link is gone") from None
     if not real.is_relative_to(root):
         raise FileWithheld("the link leads out of the corpus folder")
     return real
 
 
-def read_bytes(path: str | Path, limit: int) -> bytes:
-    """Opened without following a link and without waiting, so that a pipe put in place meanwhile cannot hang a sync."""
+def read_bytes(path: str | Path, limit: int) -> Bytes:
+    """Opened without following a link and without waiting, so that a pipe put in place meanwhile cannot hang a sync.
+
+    Raises FileWithheld, FileGone."""
     try:
         descriptor = os.open(path, _READ_FLAGS)
-    except FileNotFoundError:
-        raise FileGone("the file is gone") from None
     except OSError as error:
+        if error.errno in _GONE:
+            raise FileGone("the file is gone") from None
         raise FileWithheld(f"the file cannot be read: {os.strerror(error.errno or 0)}") from None
     try:
         status = os.fstat(descriptor)
@@ -95,16 +113,19 @@ def read_bytes(path: str | Path, limit: int) -> bytes:
         os.close(descriptor)
     if max(status.st_size, len(data)) > limit:
         raise FileWithheld(f"the file is larger than {limit // 1024} KiB")
-    return data
+    return Bytes(data, status.st_mtime)
 
 
 def corpus_root(folder: Path) -> Path:
     """The real folder. Raises CorpusError where there is none."""
-    if not folder.exists():
-        raise CorpusError(f"corpus folder {folder}: it does not exist; name a folder of Markdown files")
-    if not folder.is_dir():
+    try:
+        real = Path(os.path.realpath(folder))
+        mode = real.stat().st_mode
+    except (OSError, ValueError):
+        raise CorpusError(f"corpus folder {folder}: it does not exist; name a folder of Markdown files") from None
+    if not stat.S_ISDIR(mode):
         raise CorpusError(f"corpus folder {folder}: it is not a folder")
-    return Path(os.path.realpath(folder))
+    return real
 
 
 def printable(path: str) -> str:
@@ -118,9 +139,9 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             raise FileWithheld("the folder's mode lets nobody read it")
         with os.scandir(folder) as entries:
             return [entry for entry in entries if not entry.name.startswith(".")]
-    except FileNotFoundError:
-        raise FileGone("the folder is gone") from None
     except OSError as error:
+        if error.errno in _GONE:
+            raise FileGone("the folder is gone") from None
         raise FileWithheld(f"the folder cannot be read: {os.strerror(error.errno or 0)}") from None
 
 
@@ -134,6 +155,8 @@ def _kind(root: Path, entry: os.DirEntry[str], relative: str) -> str:
     if entry.is_dir(follow_symlinks=False):
         return "folder"
     if not entry.is_file(follow_symlinks=False):
+        if not os.path.lexists(root / relative):
+            raise FileGone("the file is gone")
         raise FileWithheld("not a regular file: a pipe, socket or device")
     return "article" if is_markdown else "other"
 
@@ -142,6 +165,8 @@ def _link_kind(root: Path, relative: str, is_markdown: bool) -> str:
     try:
         mode = os.stat(inside(root, relative)).st_mode
     except OSError as error:
+        if not os.path.lexists(root / relative) or os.path.exists(root / relative):
+            raise FileGone("the link changed") from None
         raise FileWithheld(f"the link leads nowhere: {os.strerror(error.errno or 0)}") from None
     if stat.S_ISDIR(mode):
         raise FileWithheld("links to folders are not followed")

@@ -14,7 +14,7 @@ import msgspec
 from refdesk.corpus.addresses import canonical_url
 from refdesk.corpus.files import inside, read_bytes
 from refdesk.domain.articles import BUILT_IN_ROLES, Contact, HelpCentre
-from refdesk.errors import CorpusError, FileWithheld
+from refdesk.errors import CorpusError, FileGone, FileWithheld
 
 FILE_NAME = "help-center.toml"
 MAX_BYTES = 256 * 1024
@@ -36,9 +36,8 @@ class _File(HelpCentre, frozen=True, forbid_unknown_fields=True):
 
 
 def read_help_centre(root: Path) -> HelpCentre:
-    """`languages` stays empty where the file names none: they are recognised from the articles. Raises CorpusError."""
-    if not (root / FILE_NAME).exists():
-        return HelpCentre(name=root.name or "Help centre")
+    """`languages` stays empty where the file names none: they are recognised from the articles. Raises CorpusError,
+    and FileGone without the file."""
     given = _read(root)
     return msgspec.structs.replace(
         HelpCentre(**{field: getattr(given, field) for field in given.__struct_fields__}),
@@ -50,6 +49,11 @@ def read_help_centre(root: Path) -> HelpCentre:
     )
 
 
+def unsettled(root: Path) -> HelpCentre:
+    """Of a folder without settings."""
+    return HelpCentre(name=root.name or "Help centre")
+
+
 def language_of(tag: str) -> str | None:
     """The lower-case first part of a language tag; None if it is no tag."""
     match = LANGUAGE.fullmatch(tag.strip())
@@ -58,8 +62,12 @@ def language_of(tag: str) -> str | None:
 
 def _read(root: Path) -> _File:
     try:
-        data = read_bytes(inside(root, FILE_NAME), MAX_BYTES)
+        data = read_bytes(inside(root, FILE_NAME), MAX_BYTES).data
         given = msgspec.convert(tomllib.loads(data.decode("utf-8-sig")), _File)
+    except FileGone:
+        if (root / FILE_NAME).is_symlink():
+            raise CorpusError(f"{FILE_NAME}: the link leads nowhere") from None
+        raise
     except FileWithheld as error:
         raise CorpusError(f"{FILE_NAME}: {error.reason}") from None
     except UnicodeDecodeError:

@@ -5,15 +5,14 @@ must not get it by guessing its path."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from refdesk.corpus.files import inside, read_bytes
+from refdesk.corpus.files import corpus_root, inside, read_bytes
 from refdesk.corpus.links import corpus_path, written_targets
 from refdesk.domain.articles import Article
-from refdesk.errors import FileWithheld
+from refdesk.errors import CorpusError
 
 MAX_IMAGE_BYTES = 10 * 1024 * 1024
 MEDIA_TYPES = {
@@ -56,7 +55,7 @@ def read_image(folder: Path, path: str) -> Image | None:
     if image_path(path, "") != path:
         return None
     try:
-        real = inside(Path(os.path.realpath(folder)), path)
-        return Image(read_bytes(real, MAX_IMAGE_BYTES), MEDIA_TYPES[PurePosixPath(path).suffix.lower()])
-    except FileWithheld:
+        real = inside(corpus_root(folder), path)
+        return Image(read_bytes(real, MAX_IMAGE_BYTES).data, MEDIA_TYPES[PurePosixPath(path).suffix.lower()])
+    except CorpusError:
         return None

@@ -8,12 +8,13 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from refdesk.corpus.drafts import Draft, Drafts
 from refdesk.corpus.files import corpus_root, scan
-from refdesk.corpus.help_centre import FILE_NAME, read_help_centre
+from refdesk.corpus.help_centre import FILE_NAME, read_help_centre, unsettled
 from refdesk.corpus.identity import contested
 from refdesk.corpus.passages import split_passages
 from refdesk.corpus.report import CorpusReading, Notice, compare, guard_deletion, notice
@@ -71,26 +72,34 @@ def _steady(folder: Path, progress: Progress) -> tuple[HelpCentre, Drafts]:
         root = corpus_root(folder)
         before = _state(root)
         try:
-            centre = read_help_centre(root)
+            centre = read_help_centre(root) if before.settings else unsettled(root)
             collected = _collect(root, centre, progress)
-        except (FileGone, FileNotFoundError):
+        except FileGone:
             continue
         if _state(root) == before:
             return centre, collected
     raise FolderUnsteady(f"corpus folder {folder}: it changes while it is read; sync again once it is complete")
 
 
-def _state(root: Path) -> list[tuple[int, ...] | None]:
+class _State(NamedTuple):
     """Which folder it is, and which settings it has."""
-    found: list[tuple[int, ...] | None] = []
-    for path in (root, root / FILE_NAME):
-        try:
-            status = path.stat()
-        except OSError:
-            found.append(None)
-        else:
-            found.append((status.st_dev, status.st_ino, status.st_mtime_ns if path != root else 0))
-    return found
+
+    folder: tuple[int, ...]
+    settings: tuple[int, ...]
+    """Empty without the file. A link that leads nowhere is one: it must not be taken for no settings."""
+
+
+def _state(root: Path) -> _State:
+    settings = root / FILE_NAME
+    return _State(_identity(root)[:2], _identity(settings) or _identity(settings, follow_symlinks=False))
+
+
+def _identity(path: Path, *, follow_symlinks: bool = True) -> tuple[int, ...]:
+    try:
+        status = path.stat(follow_symlinks=follow_symlinks)
+    except OSError:
+        return ()
+    return status.st_dev, status.st_ino, status.st_mtime_ns
 
 
 def _collect(root: Path, centre: HelpCentre, progress: Progress) -> Drafts:
