@@ -103,7 +103,7 @@ def article(name: str, title: str, body: str, language: str = "en", audience: tu
 
 
 def scope(audiences: Sequence[tuple[str, ...]], languages: Sequence[str] = ("en", "de")) -> Scope:
-    return Scope(audiences, languages)
+    return Scope(tuple(audiences), tuple(languages))
 
 
 def nearest(dense: DensePassages, *question) -> list[tuple[int, float]]:

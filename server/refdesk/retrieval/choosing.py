@@ -24,7 +24,8 @@ def chosen(articles: Sequence[int], words_of: Callable[[int], frozenset[str]], l
         if taken[article] == PER_ARTICLE:
             continue
         words = words_of(place)
-        if any(are_alike(words, other) for other in kept):
+        fewest, most = ALIKE * len(words), len(words) / ALIKE
+        if any(are_alike(words, other) for other in kept if fewest <= len(other) <= most):
             copies.append(place)
             continue
         taken[article] += 1
@@ -35,10 +36,7 @@ def chosen(articles: Sequence[int], words_of: Callable[[int], frozenset[str]], l
 
 def are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
     """Nearly the same words and exactly the same numbers: a differing number is a contradiction worth seeing."""
-    fewer, more = (len(one), len(other)) if len(one) < len(other) else (len(other), len(one))
-    if fewer < ALIKE * more:
-        return False
     shared = len(one & other)
-    if shared < ALIKE * (fewer + more - shared):
+    if shared < ALIKE * (len(one) + len(other) - shared):
         return False
     return not any(char.isdigit() for word in one ^ other for char in word)

@@ -1,11 +1,5 @@
 """Search by meaning: how near a question comes to the embedded texts (decisions/dense-retrieval.md).
 
-Embeddings of one help centre share a large common part that says nothing about a question. A part of the mean is taken
-off on both sides ("centring"): the titles' mean off the question, for titles are what questions are about, and the
-passages' mean off the passages. Means are taken over what the visitor may see. The title's own nearness counts besides.
-For a question in the text's own language the directions in which languages differ are taken off too ("axes"), or a
-passage with foreign product names would stand apart from its like.
-
 Where a corpus has several languages, nearness is counted in spreads above what off-topic questions reach in each of
 them: so passages that were compared by different encoders stand in one order.
 """
@@ -13,22 +7,19 @@ them: so passages that were compared by different encoders stand in one order.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from refdesk.ports import ENGLISH, MULTILINGUAL, Embedder, VectorIndex
 from refdesk.retrieval.baselines import Baseline, Baselines, OffTopic, Spread, reach_of
 from refdesk.retrieval.embedded_texts import TEXT, TITLE, Audience, Part, article_name, encoders_of, part_of
 from refdesk.retrieval.fusion import NOTHING, Nearest, Scope
 from refdesk.retrieval.search import CorpusSnapshot
+from refdesk.retrieval.vector_space import Asked, Means, Vectors, VectorSpace
 from refdesk.text.terms import content_words, primary
 
-CENTRING = 0.65
-"""The share of the mean that is taken off, where there are many titles; with few of them less."""
-FEW_TITLES = 10
-TITLE_WEIGHT = 0.3
 FOREIGN = 1.5
 """Spreads that a passage in another language must be nearer, if there are passages in the question's own."""
 FOREIGN_SHARE = 0.3
@@ -44,65 +35,20 @@ TITLES = 80
 TITLE_WORDS = 2
 """Content words of a title that could be a question."""
 
-Vectors: TypeAlias = NDArray[np.float32]
+_QUESTIONS = 256
+"""Vectors of the last questions: one question is asked of several languages, and asked again for its signals."""
 
 
-_Key: TypeAlias = tuple[str, tuple[Part, ...]]
-"""An encoder, and the parts that are asked together."""
+class _Seen(NamedTuple):
+    """What a question in one language sees of the articles in one language."""
 
-
-class Near(NamedTuple):
-    """Rows, rising, and how near they are. `cosine` and `title` are plain cosines; `similarity` is what ranks."""
-
-    rows: NDArray[np.int32]
-    similarity: Vectors
-    cosine: Vectors
-    title: Vectors
-
-
-NO_SCORES: Vectors = np.empty(0, np.float32)
-UNKNOWN = Near(np.empty(0, np.int32), NO_SCORES, NO_SCORES, NO_SCORES)
-
-
-class _Asked(NamedTuple):
-    """A question, the language it is in, and the parts, all of one language, that it is asked of."""
-
-    query: str
-    language: str
     spoken: str
-    parts: Sequence[Part]
-
-    @property
-    def encoder(self) -> str:
-        return ENGLISH if self.language == self.spoken == "en" else MULTILINGUAL
-
-    @property
-    def key(self) -> _Key:
-        """What everything that is prepared for such questions is kept by."""
-        return self.encoder, tuple(self.parts)
-
-    @property
-    def is_native(self) -> bool:
-        return self.language == self.spoken and self.encoder == MULTILINGUAL
-
-    @property
-    def texts(self) -> list[str]:
-        return [part.collection(TEXT, self.encoder) for part in self.parts]
-
-    @property
-    def titles(self) -> list[str]:
-        return [part.collection(TITLE, self.encoder) for part in self.parts]
-
-
-class _Held(NamedTuple):
-    """All passages of some parts, in memory, less the means: where they are few, each is compared."""
-
-    rows: NDArray[np.int32]
-    """Rising."""
-    text_of: NDArray[np.int64]
-    texts: Vectors
-    title_of: NDArray[np.int64]
-    titles: Vectors
+    encoder: str
+    space: VectorSpace
+    is_native: bool
+    is_foreign: bool
+    """In another language than the question, beside passages in its own."""
+    baseline: Baseline | None
 
 
 class _Title(NamedTuple):
@@ -111,13 +57,6 @@ class _Title(NamedTuple):
     text: str
     own: range
     """Rows of its article."""
-
-
-class _Means(NamedTuple):
-    texts: Vectors
-    titles: Vectors
-    size: int
-    """Of the sample of titles."""
 
 
 class DensePassages:
@@ -135,21 +74,23 @@ class DensePassages:
         self._vectors, self._embedders, self._baselines = vectors, embedders, baselines
         parts = {part_of(article) for article in snapshot.catalogue.all if article.passages}
         self._means = {(part, name): self._mean(part, name) for part in parts for name in encoders_of(part.language)}
-        self._means_of: dict[_Key, tuple[float, _Means]] = {}
-        """Over several parts: few combinations are visible to anybody."""
-        self._held: dict[_Key, _Held | None] = {}
-        self._lengths: dict[tuple[_Key, bool], tuple[Vectors, Vectors]] = {}
-        self._axes = np.array(baselines.axes if baselines else (), np.float32)
         self._titles = _titles(snapshot) if baselines is None else {}
+        self._space = lru_cache(None)(self._new_space)
+        """Few combinations of parts are visible to anybody."""
+        self._visible = lru_cache(_QUESTIONS)(self._see)
+        self._plain = lru_cache(_QUESTIONS)(self._embed)
+        self._asked = lru_cache(_QUESTIONS)(self._ask)
 
     def at_hand(self, queries: Sequence[str], language: str, scope: Scope) -> bool:
-        asked = [_Asked(query, language, *of) for query in queries for of in self._by_language(scope).items()]
-        held = [self._held.get(one.key) for one in asked]
-        few = sum(len(one.texts) + len(one.titles) for one in held if one is not None) <= AT_HAND
-        return few and None not in held and all(self._embedders[one.encoder].remembers(one.query) for one in asked)
+        visible = self._visible(language, scope)
+        sizes = [seen.space.at_hand for seen in visible]
+        if None in sizes or sum(filter(None, sizes)) * len(queries) > AT_HAND:
+            return False
+        encoders = {seen.encoder for seen in visible}
+        return all(self._embedders[encoder].remembers(query) for encoder in encoders for query in queries)
 
     def scores(self, query: str, language: str, scope: Scope, limit: int) -> Nearest:
-        found = list(self._near(query, language, scope, limit))
+        found = list(self._near(query, self._visible(language, scope), limit))
         return Nearest(*(np.concatenate(column) for column in zip(*found, strict=True))) if found else NOTHING
 
     def signals(self, query: str, language: str, scope: Scope, rows: Sequence[int]) -> dict[int, dict[str, float]]:
@@ -157,37 +98,43 @@ class DensePassages:
         languages call for, and, where baselines are known, `near`: 0 for what off-topic questions reach in this help
         centre, 1 for what its own titles reach."""
         found: dict[int, dict[str, float]] = {}
-        for spoken, parts in self._by_language(scope).items():
-            near = self._measured(_Asked(query, language, spoken, parts), rows)
-            baseline = self._baselines.of(language, spoken) if self._baselines else None
+        for seen in self._visible(language, scope):
+            near = seen.space.measured(self._question(query, seen), rows)
             for row, similarity, cosine, title in zip(*(column.tolist() for column in near), strict=True):
                 found[row] = {"cosine": cosine, "title_cosine": title}
-                if baseline:
-                    found[row]["near"] = baseline.near(similarity)
+                if seen.baseline:
+                    found[row]["near"] = seen.baseline.near(similarity)
         return found
 
     def measure_baselines(self, bank: OffTopic, audiences: Sequence[Audience]) -> Baselines:
         """What off-topic questions and the help centre's own titles reach, per language of question and text, and from
         now on the yardstick of `signals`. 5 to 10 ms for each question and language of text."""
         axes = _language_axes(self._embedders[MULTILINGUAL], bank)
-        self._axes = np.array(axes, np.float32)
-        self._lengths.clear()
-        visible = self._by_language(Scope(audiences, [part.language for part, _ in self._means]))
+        self._take(Baselines({}, axes))
+        visible = self._by_language(Scope(tuple(audiences), tuple(part.language for part, _ in self._means)))
         measured = {
             Baselines.key(asked_in, spoken): self._baseline(questions, asked_in, spoken, parts)
             for asked_in, questions in bank.items()
             for spoken, parts in visible.items()
         }
-        self._baselines = Baselines(measured, axes)
+        self._take(baselines := Baselines(measured, axes))
         self._titles = {}
-        return self._baselines
+        return baselines
 
     def close(self) -> None:
         self._vectors.close()
 
+    def _take(self, baselines: Baselines) -> None:
+        """The axes are part of every space, the baselines of everything that is seen."""
+        self._baselines = baselines
+        for remembered in (self._space, self._visible, self._asked):
+            remembered.cache_clear()
+
     def _baseline(self, questions: Sequence[str], asked_in: str, spoken: str, parts: Sequence[Part]) -> Baseline:
+        seen = self._seen(asked_in, spoken, parts, is_foreign=False)
+
         def best(text: str, own: range = range(0)) -> float:
-            rows, similarity = self._nearest(_Asked(text, asked_in, spoken, parts), PACKED + len(own))
+            rows, similarity = seen.space.nearest(self._question(text, seen), PACKED + len(own))
             return float(similarity[(rows < own.start) | (rows >= own.stop)].max(initial=-1.0))
 
         off_topic = Spread.of([best(question) for question in _enough(questions, asked_in, spoken)])
@@ -195,15 +142,27 @@ class DensePassages:
         sample = titles[:: max(1, len(titles) // TITLES)][:TITLES]
         return Baseline(off_topic, reach_of([off_topic.above(best(*title)) for title in sample]))
 
-    def _near(self, query: str, language: str, scope: Scope, limit: int) -> Iterator[Nearest]:
+    def _near(self, query: str, visible: Sequence[_Seen], limit: int) -> Iterator[Nearest]:
+        for seen in visible:
+            most = round(FOREIGN_SHARE * limit) if seen.is_foreign else limit
+            rows, similarity = seen.space.nearest(self._question(query, seen), most)
+            if seen.baseline:
+                similarity = seen.baseline.off_topic.above(similarity) - (FOREIGN if seen.is_foreign else 0.0)
+            yield Nearest(rows, similarity)
+
+    def _see(self, language: str, scope: Scope) -> tuple[_Seen, ...]:
         visible = self._by_language(scope)
         beside = scope.beside or language in visible
-        for spoken, parts in visible.items():
-            asked, is_foreign = _Asked(query, language, spoken, parts), spoken != language and beside
-            rows, similarity = self._nearest(asked, round(FOREIGN_SHARE * limit) if is_foreign else limit)
-            if self._baselines and (baseline := self._baselines.of(language, spoken)):
-                similarity = baseline.off_topic.above(similarity) - (FOREIGN if is_foreign else 0.0)
-            yield Nearest(rows, similarity)
+        return tuple(
+            self._seen(language, spoken, parts, is_foreign=spoken != language and beside)
+            for spoken, parts in visible.items()
+        )
+
+    def _seen(self, language: str, spoken: str, parts: Sequence[Part], *, is_foreign: bool) -> _Seen:
+        encoder = ENGLISH if language == spoken == "en" else MULTILINGUAL
+        baseline = self._baselines.of(language, spoken) if self._baselines else None
+        is_native = language == spoken and encoder == MULTILINGUAL
+        return _Seen(spoken, encoder, self._space(encoder, tuple(parts)), is_native, is_foreign, baseline)
 
     def _by_language(self, scope: Scope) -> dict[str, list[Part]]:
         visible: dict[str, list[Part]] = {}
@@ -212,101 +171,24 @@ class DensePassages:
                 visible.setdefault(part.language, []).append(part)
         return visible
 
-    def _nearest(self, asked: _Asked, limit: int) -> Nearest:
-        """In no order: the nearest of all, or of what the index takes for nearest."""
-        question, held = self._question(asked), self._all_of(asked)
-        if held is None:
-            rows = [row for row, _ in self._vectors.query(asked.texts, question, limit)]
-            near = self._measured(asked, rows)
-            return Nearest(near.rows, near.similarity)
-        texts, titles = (_products(vectors, question) for vectors in (held.texts, held.titles))
-        of_texts, of_titles = self._lengths_of(asked, held)
-        similarity = _joined_similarity((texts / of_texts)[held.text_of], (titles / of_titles)[held.title_of])
-        best = np.argpartition(-similarity, limit)[:limit] if limit < len(similarity) else np.arange(len(similarity))
-        return Nearest(held.rows[best], similarity[best])
+    def _new_space(self, encoder: str, parts: tuple[Part, ...]) -> VectorSpace:
+        texts, titles = ([part.collection(kind, encoder) for part in parts] for kind in (TEXT, TITLE))
+        axes = np.array(self._baselines.axes if self._baselines else (), np.float32)
+        return VectorSpace(self._vectors, (texts, titles), [self._means[part, encoder] for part in parts], axes)
 
-    def _all_of(self, asked: _Asked) -> _Held | None:
-        """None where there are too many."""
-        if asked.key not in self._held:
-            texts, titles = self._vectors.everything(asked.texts), self._vectors.everything(asked.titles)
-            self._held[asked.key] = None if texts is None or titles is None else self._centred(asked, texts, titles)
-        return self._held[asked.key]
-
-    def _centred(self, asked: _Asked, texts: tuple[Any, Any, Any], titles: tuple[Any, Any, Any]) -> _Held:
-        share, means = self._visible_means(asked)
-        (rows, text_of, of_texts), (_, title_of, of_titles) = texts, titles
-        return _Held(rows, text_of, of_texts - share * means.texts, title_of, of_titles - share * means.titles)
-
-    def _lengths_of(self, asked: _Asked, held: _Held) -> tuple[Vectors, Vectors]:
-        """What a product with the question is divided by: the rest of `_direction`, since the question has lost the
-        directions in which languages differ, and a product with it does not see them in a passage either."""
-        key = asked.key, asked.is_native
-        if key not in self._lengths:
-            texts, titles = (_lengths(self._without_axes(asked, vectors)) for vectors in (held.texts, held.titles))
-            self._lengths[key] = texts, titles
-        return self._lengths[key]
-
-    def _question(self, asked: _Asked) -> Vectors:
-        share, means = self._visible_means(asked)
-        return self._direction(asked, self._plain(asked) - share * means.titles)
-
-    def _plain(self, asked: _Asked) -> Vectors:
-        vector: Vectors = self._embedders[asked.encoder].embed_queries([asked.query])[0]
+    def _embed(self, query: str, encoder: str) -> Vectors:
+        vector: Vectors = self._embedders[encoder].embed_queries([query])[0]
         return vector
 
-    def _direction(self, asked: _Asked, vectors: Vectors) -> Vectors:
-        """Of unit length, for a native question without what languages differ in."""
-        kept = self._without_axes(asked, vectors)
-        return np.asarray(kept / _lengths(kept)[..., None], np.float32)
+    def _question(self, query: str, seen: _Seen) -> Asked:
+        return self._asked(query, seen.encoder, seen.space, seen.is_native)
 
-    def _without_axes(self, asked: _Asked, vectors: Vectors) -> Vectors:
-        if not asked.is_native or not len(self._axes):
-            return vectors
-        return np.asarray(vectors - (vectors @ self._axes.T) @ self._axes, np.float32)
+    def _ask(self, query: str, encoder: str, space: VectorSpace, is_native: bool) -> Asked:
+        return space.asked(self._plain(query, encoder), is_native=is_native)
 
-    def _measured(self, asked: _Asked, rows: Sequence[int]) -> Near:
-        """Exactly, from the stored vectors."""
-        found, texts, titles = self._vectors_of(asked, rows)
-        if not len(found):
-            return UNKNOWN
-        plain, question = self._plain(asked), self._question(asked)
-        share, means = self._visible_means(asked)
-        text = self._direction(asked, texts - share * means.texts) @ question
-        title = self._direction(asked, titles - share * means.titles) @ question
-        return Near(found, _joined_similarity(text, title), texts @ plain, titles @ plain)
-
-    def _vectors_of(self, asked: _Asked, rows: Sequence[int]) -> tuple[NDArray[np.int32], Vectors, Vectors]:
-        """Those of the rows that are in these parts, rising, with their text's and their title's vector."""
-        held = self._all_of(asked)
-        if held is not None:
-            share, means = self._visible_means(asked)
-            places = _places(held.rows, np.sort(np.asarray(rows, np.int32)))
-            texts, titles = held.texts[held.text_of[places]], held.titles[held.title_of[places]]
-            return held.rows[places], texts + share * means.texts, titles + share * means.titles
-        found, texts = self._vectors.vectors(asked.texts, rows)
-        if not len(found):
-            return found, texts, texts
-        order = np.argsort(found)
-        found, texts = found[order], texts[order]
-        titled, titles = self._vectors.vectors(asked.titles, found.tolist())
-        return found, texts, titles[np.argsort(titled)]
-
-    def _mean(self, part: Part, encoder: str) -> _Means:
+    def _mean(self, part: Part, encoder: str) -> Means:
         texts, titles = (self._vectors.sample(part.collection(kind, encoder), SAMPLE) for kind in (TEXT, TITLE))
-        return _Means(texts.mean(axis=0), titles.mean(axis=0), len(titles))
-
-    def _visible_means(self, asked: _Asked) -> tuple[float, _Means]:
-        """The share of them to take off; means over the parts by their size, as far as the samples tell it."""
-        if asked.key not in self._means_of:
-            self._means_of[asked.key] = _joined([self._means[part, asked.encoder] for part in asked.parts])
-        return self._means_of[asked.key]
-
-
-def _joined(means: Sequence[_Means]) -> tuple[float, _Means]:
-    sizes = [mean.size for mean in means]
-    texts = np.average([mean.texts for mean in means], axis=0, weights=sizes).astype(np.float32)
-    titles = np.average([mean.titles for mean in means], axis=0, weights=sizes).astype(np.float32)
-    return CENTRING * sum(sizes) / (sum(sizes) + FEW_TITLES), _Means(texts, titles, sum(sizes))
+        return Means(texts.mean(axis=0), titles.mean(axis=0), len(titles))
 
 
 def _titles(snapshot: CorpusSnapshot) -> dict[Part, list[_Title]]:
@@ -332,24 +214,3 @@ def _language_axes(embedder: Embedder, bank: OffTopic) -> tuple[tuple[float, ...
 def _enough(questions: Sequence[str], asked_in: str, spoken: str) -> Sequence[str]:
     """All for the pairs that matter, every third for the others: a background thread has to ask them all."""
     return questions if asked_in == spoken else questions[::3]
-
-
-def _lengths(vectors: Vectors) -> Vectors:
-    return np.asarray(np.maximum(np.linalg.norm(vectors, axis=-1), 1e-9), np.float32)
-
-
-def _places(rising: NDArray[np.int32], wanted: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Where the wanted stand that are there; each stands once."""
-    places = np.searchsorted(rising, wanted)
-    there = places < len(rising)
-    there[there] = rising[places[there]] == wanted[there]
-    return places[there]
-
-
-def _products(vectors: Vectors, question: Vectors) -> Vectors:
-    """Not `@`: BLAS starts threads for it, which spin for longer than the product takes."""
-    return np.asarray(np.einsum("vd,d->v", vectors, question), np.float32)
-
-
-def _joined_similarity(text: Vectors, title: Vectors) -> Vectors:
-    return np.asarray((text + TITLE_WEIGHT * title) / (1 + TITLE_WEIGHT), np.float32)

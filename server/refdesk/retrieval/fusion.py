@@ -19,8 +19,8 @@ SCALE = 60
 class Scope(NamedTuple):
     """Passages of articles with exactly one of these audiences, in one of these languages."""
 
-    audiences: Sequence[tuple[str, ...]]
-    languages: Sequence[str]
+    audiences: tuple[tuple[str, ...], ...]
+    languages: tuple[str, ...]
     beside: bool = False
     """Besides passages in the question's own language, which are asked apart."""
 

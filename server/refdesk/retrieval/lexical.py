@@ -73,7 +73,7 @@ class View:
         self._held = 0
         self.spoken = [int(number) for number in np.flatnonzero(self._totals)]
         """Languages that have visible passages, as places in `languages`."""
-        self.codes = [self.languages[number] for number in self.spoken]
+        self.codes = tuple(self.languages[number] for number in self.spoken)
         """The same as codes."""
 
     def word(self, term: str, language: int) -> Word:

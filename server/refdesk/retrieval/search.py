@@ -74,7 +74,7 @@ class _Question(NamedTuple):
     """As asked, and repaired where that is something else."""
     wordings: tuple[str, ...]
     """These and what the synonyms make of the first."""
-    audiences: Sequence[tuple[str, ...]]
+    audiences: tuple[tuple[str, ...], ...]
     """Of the passages that the visitor may see."""
 
 
@@ -151,9 +151,10 @@ class CorpusSnapshot:
         views = self._views_of(asked, language)
         question = await self._read(asked, language, views)
         found: list[_Found] = []
+        measured: dict[int, dict[str, float]] = {}
         for view in views:
             found.append(await self._find(view, asked, question, beside=bool(found)))
-            result = await self._result(found, asked, question, views[: len(found)])
+            result = await self._result(found, asked, question, views[: len(found)], measured)
             if self._answers_well(result):
                 break
         return result
@@ -171,7 +172,7 @@ class CorpusSnapshot:
         repaired = await self._repaired(asked, language, views)
         queries = (asked.query, repaired) if repaired else (asked.query,)
         wordings = (asked.query, *reworded(asked.query, self.centre.synonyms, language), *queries[1:])
-        audiences = [audience for audience in self.catalogue.audiences if not asked.roles.isdisjoint(audience)]
+        audiences = tuple(audience for audience in self.catalogue.audiences if not asked.roles.isdisjoint(audience))
         return _Question(language, queries, wordings, audiences)
 
     async def _find(self, view: View, asked: _Request, question: _Question, *, beside: bool) -> _Found:
@@ -184,20 +185,27 @@ class CorpusSnapshot:
         return _Found(near, merge(words), failed)
 
     async def _result(
-        self, found: Sequence[_Found], asked: _Request, question: _Question, views: Sequence[View]
+        self,
+        found: Sequence[_Found],
+        asked: _Request,
+        question: _Question,
+        views: Sequence[View],
+        measured: dict[int, dict[str, float]],
     ) -> SearchResult:
+        """`measured`: signals of the dense index by row, to which those of this result are added."""
         near = nearest_of([one.near for one in found]).best(CANDIDATES)
         ranking = merge([one.ranking for one in found])
         weight = LEXICAL_WEIGHT if question.language in self.catalogue.languages else 0.0
         fused = fuse(ranking, near, weight) if len(near.rows) else lexical_only(ranking)
         articles = self._article_of_row[fused.rows].tolist()
         places = chosen(articles, lambda place: self._words_of(int(fused.rows[place])), asked.limit)
-        rows = fused.rows[places].tolist() if len(near.rows) else []
-        scope = Scope(question.audiences, [code for view in views for code in view.codes])
+        rows = [row for row in fused.rows[places].tolist() if row not in measured] if len(near.rows) else []
+        scope = Scope(question.audiences, tuple(code for view in views for code in view.codes))
         signals, failed = await self._ask_dense(
             question, scope, lambda dense: dense.signals(question.queries[-1], question.language, scope, rows)
         )
-        hits = self._hits(places, fused, ranking, near.rows, signals or {})
+        measured.update(signals or {})
+        hits = self._hits(places, fused, ranking, near.rows, measured)
         figures = {"z": ranking.z, **_strangeness(question, views)}
         return SearchResult(hits, question.wordings, figures, failed or any(one.degraded for one in found))
 
