@@ -37,7 +37,8 @@ _STRETCHED = re.compile(r"(\w)\1{2,}")
 
 class Reading(msgspec.Struct, frozen=True):
     words: list[Classes]
-    """One for each word or phrase; empty for an unknown word."""
+    """One for each word or phrase; empty for an unknown word. One unknown word stands for a text that is about
+    something: it was not read to its end."""
     by_phrases: bool
     """Small talk is made of phrases; the catalogue is asked for in words, which such a phrase may hide."""
 
@@ -123,11 +124,15 @@ def _read(words: Sequence[str], lexicon: Lexicon, apart: Classes) -> list[Classe
         return [piece for word in words for piece in _read_spaceless(word, lexicon)]
     found: list[Classes] = []
     at = unknown = 0
-    while at < len(words) and unknown <= THANKED_FOR:  # with more of them it is about something, whatever follows
+    has_reason = False
+    while at < len(words):
         size, classes = _longest(words, at, lexicon, apart)
         found.append(classes or _single(words[at], lexicon))
-        unknown += not found[-1]
         at += size
+        has_reason = has_reason or "reason" in found[-1]
+        unknown += not found[-1]
+        if unknown > (THANKED_FOR if has_reason else 0) and at < len(words):  # the last one may be a name
+            return [_UNKNOWN]
     return [_UNKNOWN if "pointing" in classes else classes for classes in _without_reason(found)]
 
 
@@ -175,10 +180,14 @@ def _is_slip(word: str, meant: str) -> bool:
     return swapped or word[at + 1 :] == meant[at + 1 :]
 
 
-def _read_spaceless(text: str, lexicon: Lexicon) -> Iterator[Classes]:
+def _read_spaceless(text: str, lexicon: Lexicon) -> list[Classes]:
+    found: list[Classes] = []
     at = 0
     while at < len(text):
         sizes = range(min(lexicon.longest, len(text) - at), 0, -1)
         size = next((size for size in sizes if (text[at : at + size],) in lexicon.phrases), 0)
-        yield lexicon.phrases[(text[at : at + size],)] if size else _UNKNOWN
-        at += size or 1
+        if not size:
+            return [_UNKNOWN]
+        found.append(lexicon.phrases[(text[at : at + size],)])
+        at += size
+    return found

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refdesk.domain.articles import Article, Passage
-from refdesk.retrieval.postings import PassageTerms, Postings
+from refdesk.retrieval.postings import NO_ROWS, PassageTerms, Postings
 from refdesk.text.terms import content_words, primary, terms
 
 K1, B = 1.2, 0.6
@@ -29,6 +29,7 @@ _REMEMBERED = 300_000
 """Passages in remembered words, per view: 2.4 MB."""
 Rows = NDArray[np.int32]
 Scores = NDArray[np.float32]
+NO_IMPACTS: Scores = np.empty(0, np.float32)
 
 
 class Word(NamedTuple):
@@ -99,7 +100,7 @@ class View:
         share = np.zeros(len(self.visible), np.float32)
         for _, words in asked:
             best = (K1 + 1) * sum(word.idf for word in words)
-            for word in words:
+            for word in filter(_stands, words):
                 share[word.rows] += word.impacts * np.float32(word.idf / best)
         found = np.flatnonzero(share > 0).astype(np.int32)
         scores = share[found]
@@ -143,9 +144,13 @@ class View:
 
     def _look_up(self, name: str, passages: int) -> Word:
         rows, counts = self._postings.of(name)
-        seen = self.visible[rows]
-        rows, tf = rows[seen], counts[seen].astype(np.float32)
+        if len(rows):
+            seen = self.visible[rows]
+            rows, counts = rows[seen], counts[seen]
         idf = math.log(1 + (passages - len(rows) + 0.5) / (len(rows) + 0.5))
+        if not len(rows):
+            return Word(idf, NO_ROWS, NO_IMPACTS)
+        tf = counts.astype(np.float32)
         impacts = np.float32(K1 + 1) * tf / (tf + self._norms[rows])
         return Word(idf, rows, impacts)
 
@@ -155,7 +160,7 @@ class View:
         for number, words in asked:
             mine, total = spoken == number, sum(word.idf for word in words)
             bm25[mine] = share[mine] * ((K1 + 1) * total)
-            for word in words:
+            for word in filter(_stands, words):
                 has = _holds(word.rows, rows)
                 coverage[has] += 1 / len(words)
                 idf_coverage[has] += word.idf / total
@@ -193,8 +198,11 @@ def _term_of(language: str, term: str) -> str:
     return f"{language} {term}"
 
 
+def _stands(word: Word) -> bool:
+    return len(word.rows) > 0
+
+
 def _holds(sorted_rows: Rows, rows: Rows) -> NDArray[np.bool_]:
-    if not len(sorted_rows):
-        return np.zeros(len(rows), np.bool_)
-    places = np.minimum(np.searchsorted(sorted_rows, rows), len(sorted_rows) - 1)
+    """`sorted_rows`: at least one."""
+    places = np.minimum(sorted_rows.searchsorted(rows), len(sorted_rows) - 1)
     return np.asarray(sorted_rows[places] == rows)

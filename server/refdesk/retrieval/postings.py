@@ -89,7 +89,7 @@ class Postings(NamedTuple):
     def of(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Rows and counts of a term; empty arrays if no passage has it."""
         key = term_key(term)
-        at = int(np.searchsorted(self.keys, np.uint64(key)))
+        at = int(self.keys.searchsorted(np.uint64(key)))
         if at == len(self.keys) or int(self.keys[at]) != key:
             return NO_ROWS, NO_COUNTS
         start, end = int(self.starts[at]), int(self.starts[at + 1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -74,6 +75,8 @@ class _Question(NamedTuple):
     """As asked, and repaired where that is something else."""
     wordings: tuple[str, ...]
     """These and what the synonyms make of the first."""
+    words: tuple[frozenset[str], ...]
+    """Of each wording, but for stop words. Scripts without spaces have none to count."""
     audiences: tuple[tuple[str, ...], ...]
     """Of the passages that the visitor may see."""
 
@@ -81,6 +84,8 @@ class _Question(NamedTuple):
 class _Found(NamedTuple):
     near: Nearest
     ranking: Ranking
+    unknown: tuple[frozenset[str], ...]
+    """Of each wording the words that no passage has, neither here nor where was looked before."""
     degraded: bool
 
 
@@ -153,7 +158,7 @@ class CorpusSnapshot:
         found: list[_Found] = []
         measured: dict[int, dict[str, float]] = {}
         for view in views:
-            found.append(await self._find(view, asked, question, beside=bool(found)))
+            found.append(await self._find(view, asked, question, found))
             result = await self._result(found, asked, question, views[: len(found)], measured)
             if self._answers_well(result):
                 break
@@ -173,16 +178,19 @@ class CorpusSnapshot:
         queries = (asked.query, repaired) if repaired else (asked.query,)
         wordings = (asked.query, *reworded(asked.query, self.centre.synonyms, language), *queries[1:])
         audiences = tuple(audience for audience in self.catalogue.audiences if not asked.roles.isdisjoint(audience))
-        return _Question(language, queries, wordings, audiences)
+        words = tuple(_content(wording, language) for wording in wordings)
+        return _Question(language, queries, wordings, words, audiences)
 
-    async def _find(self, view: View, asked: _Request, question: _Question, *, beside: bool) -> _Found:
-        """`beside`: besides passages in the question's own language."""
-        scope = Scope(question.audiences, view.codes, beside)
+    async def _find(self, view: View, asked: _Request, question: _Question, before: Sequence[_Found]) -> _Found:
+        """`before`: in the question's own language, where the view is of the others."""
+        scope = Scope(question.audiences, view.codes, bool(before))
         wide = CANDIDATES if asked.category is None else WIDE
         nearest, failed = await self._ask_dense(question, scope, lambda dense: _nearest(dense, question, scope, wide))
         near = _visible(nearest or NOTHING, view).best(CANDIDATES)
-        words = [view.rank(wording, question.language, CANDIDATES, near.rows) for wording in question.wordings]
-        return _Found(near, merge(words), failed)
+        rankings = [view.rank(wording, question.language, CANDIDATES, near.rows) for wording in question.wordings]
+        unknown = before[-1].unknown if before else question.words
+        unknown = tuple(frozenset(word for word in words if not view.knows(word)) for words in unknown)
+        return _Found(near, merge(rankings), unknown, failed)
 
     async def _result(
         self,
@@ -206,7 +214,8 @@ class CorpusSnapshot:
         )
         measured.update(signals or {})
         hits = self._hits(places, fused, ranking, near.rows, measured)
-        figures = {"z": ranking.z, **_strangeness(question, views)}
+        spoken = any(question.language in view.codes for view in views)
+        figures = {"z": ranking.z, **(_strangeness(question.words, found[-1].unknown) if spoken else {})}
         return SearchResult(hits, question.wordings, figures, failed or any(one.degraded for one in found))
 
     def _answers_well(self, result: SearchResult) -> bool:
@@ -320,22 +329,18 @@ def _says_something(query: str) -> bool:
     return any(sign.isalnum() for sign in query)
 
 
-def _strangeness(question: _Question, views: Sequence[View]) -> dict[str, float]:
-    """`unknown`: the share of the question's content words that no visible passage has, in the best wording; `strange`:
-    1 where that is nearly all of a longer question: what it is near to, it may be for one word that happens to be
-    known. Nothing for a question in a language that no passage is written in."""
-    if not any(question.language in view.codes for view in views):
+def _content(wording: str, language: str) -> frozenset[str]:
+    return frozenset(word for word in surface_words(wording) if not is_stop_word(word, language))
+
+
+def _strangeness(wordings: Sequence[frozenset[str]], unknown: Sequence[frozenset[str]]) -> dict[str, float]:
+    """`unknown`: the share of the question's content words that no visible passage has in any language, in the best
+    wording; `strange`: 1 where that is nearly all of a longer question: what it is near to, it may be for one word that
+    happens to be known."""
+    shares = [
+        (len(strange) / len(words), len(words)) for words, strange in zip(wordings, unknown, strict=True) if words
+    ]
+    if not shares:
         return {}
-    counts = [counted for wording in question.wordings if (counted := _unknown(wording, question.language, views))[0]]
-    if not counts:
-        return {}
-    words, unknown = min(counts, key=lambda counted: counted[1] / counted[0])
-    share = unknown / words
+    share, words = min(shares, key=itemgetter(0))
     return {"unknown": share, "strange": float(words >= LONGER and share >= STRANGE)}
-
-
-def _unknown(wording: str, language: str, views: Sequence[View]) -> tuple[int, int]:
-    """Words but for stop words, and how many of them no visible passage has in any language; scripts without spaces
-    have no words to count."""
-    words = {word for word in surface_words(wording) if not is_stop_word(word, language)}
-    return len(words), sum(not any(view.knows(word) for view in views) for word in words)
