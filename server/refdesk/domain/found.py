@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from refdesk.domain.articles import Article
 from refdesk.domain.conversation import FoundArticle, Kind, Source, Status
-from refdesk.domain.sources import SILENT_KINDS, Citations, only_carried, text_returns
-from refdesk.domain.trail import Form, Trail
+from refdesk.domain.sources import SILENT_KINDS, Citations, only_carried, with_text
+from refdesk.domain.trail import Form, ToolCall, ToolReturn, Trail
 
 _NO_ANSWER: dict[str, str] = {
     "running": "the turn has not ended yet",
@@ -21,26 +22,32 @@ def found_articles(
     trail: Trail, sources: Sequence[Source], cited: Citations, *, status: Status, kind: Kind
 ) -> tuple[FoundArticle, ...]:
     """In the order of finding. `sources` and `cited` are those of `derive_sources` and `citations`."""
-    entries = {source.id: source for source in sources}
+    entries, returns = {source.id: source for source in sources}, trail.returns()
     return tuple(
         _found(
-            trail,
-            article_id,
+            trail.articles[article_id],
+            returns[article_id],
             entries.get(article_id),
             read=form >= Form.PASSAGE,
             cited=article_id in cited,
-            why=f"{_how_found(trail, article_id, form)}{_how_cited(article_id, cited)}: "
+            why=f"{_how_found([given for _, given in returns[article_id]], form)}{_how_cited(article_id, cited)}: "
             f"{_why(form, entries.get(article_id), status, kind)}.",
         )
         for article_id, form in trail.forms().items()
     )
 
 
-def _found(trail: Trail, article_id: str, source: Source | None, *, read: bool, cited: bool, why: str) -> FoundArticle:
-    returns = [(call, given) for call, given in trail.returns() if given.article_id == article_id]
-    article = trail.articles[article_id]
+def _found(
+    article: Article,
+    returns: Sequence[tuple[ToolCall, ToolReturn]],
+    source: Source | None,
+    *,
+    read: bool,
+    cited: bool,
+    why: str,
+) -> FoundArticle:
     return FoundArticle(
-        id=article_id,
+        id=article.id,
         title=article.title,
         version=article.version,
         forms=tuple(f.label for f in sorted({given.form for _, given in returns})),
@@ -54,16 +61,16 @@ def _found(trail: Trail, article_id: str, source: Source | None, *, read: bool, 
     )
 
 
-def _how_found(trail: Trail, article_id: str, form: Form) -> str:
+def _how_found(returns: Sequence[ToolReturn], form: Form) -> str:
     match form:
         case Form.FULL:
             return "Opened in full"
         case Form.PART:
             return "Opened in some of its parts only"
         case Form.PASSAGE:
-            return "Supplied again from an earlier turn" if only_carried(trail, article_id) else "Found by search"
+            return "Supplied again from an earlier turn" if only_carried(returns) else "Found by search"
         case _:
-            return "Returned without any text" if text_returns(trail, article_id) else "Listed by title only"
+            return "Returned without any text" if with_text(returns) else "Listed by title only"
 
 
 def _how_cited(article_id: str, cited: Citations) -> str:

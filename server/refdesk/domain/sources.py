@@ -6,7 +6,7 @@ them; stream, JSON, console and export show its result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -76,22 +76,21 @@ def grounded(status: Status, kind: Kind, sources: Sequence[Source], *, stated: i
 
 def final_kind(kind: Kind, status: Status, trail: Trail, sources: Sequence[Source]) -> Kind:
     """A turn whose only citations are listed titles was about the catalogue, whatever it looked like before."""
-    forms = trail.forms()
+    if kind != "question" or status != "answered" or any(source.show for source in sources):
+        return kind
     cited = [source.id for source in sources if source.cited]
-    listed = bool(cited) and all(forms.get(article_id) is Form.TITLE for article_id in cited)
-    if kind == "question" and status == "answered" and listed and not any(source.show for source in sources):
-        return "catalogue"
-    return kind
+    listed = bool(cited) and all(trail.form(article_id) is Form.TITLE for article_id in cited)
+    return "catalogue" if listed else kind
 
 
-def text_returns(trail: Trail, article_id: str) -> list[ToolReturn]:
-    """The returns that held text of the article, in the order of the calls."""
-    return [g for _, g in trail.returns() if g.article_id == article_id and g.form > Form.TITLE and g.spans]
+def with_text(returns: Iterable[ToolReturn]) -> list[ToolReturn]:
+    """Those that held text of their article, in the order of the calls."""
+    return [given for given in returns if given.form > Form.TITLE and given.spans]
 
 
-def only_carried(trail: Trail, article_id: str) -> str | None:
-    """The earlier turn, if all that was read of the article is what that turn had cited."""
-    given = text_returns(trail, article_id)
+def only_carried(returns: Iterable[ToolReturn]) -> str | None:
+    """The earlier turn, if all that was read of their article is what that turn had cited."""
+    given = with_text(returns)
     return given[0].from_turn if given and all(g.from_turn for g in given) else None
 
 
@@ -113,7 +112,7 @@ def _source(trail: Trail, article_id: str, form: Form | None, quote: _Quote | No
     article = trail.articles[article_id] if form is not None else trail.linked_before[article_id]
     read = form is not None and form > Form.TITLE
     place = _best_place(trail, article, quote) if read else _Quote("", "")
-    earlier = only_carried(trail, article_id) if read else None
+    earlier = only_carried(trail.returns_of(article_id)) if read else None
     return Source(
         id=article.id,
         title=article.title,
@@ -162,7 +161,7 @@ def _best_place(trail: Trail, article: Article, quote: _Quote | None) -> _Quote:
     """The quote that was verified, else the beginning of the first text that was given: the best-ranked passage."""
     if quote is not None:
         return quote
-    given = text_returns(trail, article.id)
+    given = with_text(trail.returns_of(article.id))
     whole = [g for g in given if g.form > Form.PASSAGE]
     best = (whole or [g for g in given if not g.from_turn] or given)[0]
     start, end = _beginning(article.body, best.spans[-1])

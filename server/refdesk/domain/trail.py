@@ -6,6 +6,7 @@ The record is made where a tool result is built (provenance.md); everything abou
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import Any, Literal
 
@@ -67,55 +68,60 @@ class Trail(msgspec.Struct):
     linked_before: dict[str, Article] = {}
     """Articles only linked in earlier turns of the conversation, still readable: linkable, never shown."""
 
-    def returns(self) -> list[tuple[ToolCall, ToolReturn]]:
-        """A call that failed has read nothing."""
-        return [(call, given) for call in self.calls if call.error is None for given in call.returns]
+    def returns(self) -> dict[str, list[tuple[ToolCall, ToolReturn]]]:
+        """By article, in the order of finding. A call that failed has read nothing."""
+        found: dict[str, list[tuple[ToolCall, ToolReturn]]] = {}
+        for call, given in self._all():
+            found.setdefault(given.article_id, []).append((call, given))
+        return found
 
     def forms(self) -> dict[str, Form]:
         """The strongest form of each found article, in the order of finding; FULL also when all parts were given.
 
         A return without any text of the article (an empty body) has read nothing: TITLE."""
-        strongest: dict[str, Form] = {}
-        for _, given in self.returns():
-            form = given.form if self._has_text(given) else Form.TITLE
-            strongest[given.article_id] = max(form, strongest.get(given.article_id, Form.TITLE))
-        for article_id, form in strongest.items():
-            if form is Form.PART and self._covers_body(article_id):
-                strongest[article_id] = Form.FULL
-        return strongest
+        return {article_id: self._form([given for _, given in of]) for article_id, of in self.returns().items()}
 
     def form(self, article_id: str) -> Form | None:
         """None: not found in this turn."""
-        return self.forms().get(article_id)
+        given = self.returns_of(article_id)
+        return self._form(given) if given else None
 
     def found(self) -> list[str]:
         """Ids in the order in which tools first returned them: the whitelist for links."""
-        return list(dict.fromkeys(given.article_id for _, given in self.returns()))
+        return list(dict.fromkeys(given.article_id for _, given in self._all()))
 
     def read(self) -> list[str]:
         return [article_id for article_id, form in self.forms().items() if form >= Form.PASSAGE]
 
     def opened(self) -> list[str]:
         """In the order of the calls that opened them."""
-        forms = self.forms()
-        order = [g.article_id for _, g in self.returns() if g.form >= Form.PART]
-        return [article_id for article_id in dict.fromkeys(order) if forms[article_id] is Form.FULL]
+        order = dict.fromkeys(given.article_id for _, given in self._all() if given.form >= Form.PART)
+        return [article_id for article_id in order if self.form(article_id) is Form.FULL]
 
     def given(self, article_id: str) -> list[Span]:
         """The places of the body that the model was given in this turn, merged and in order."""
         body = self.articles[article_id].body if article_id in self.articles else ""
-        spans = [span for _, given in self.returns() if given.article_id == article_id for span in given.spans]
-        return merge_spans(spans, body)
+        return merge_spans([span for given in self.returns_of(article_id) for span in given.spans], body)
+
+    def returns_of(self, article_id: str) -> list[ToolReturn]:
+        return [given for _, given in self._all() if given.article_id == article_id]
+
+    def _all(self) -> Iterator[tuple[ToolCall, ToolReturn]]:
+        return ((call, given) for call in self.calls if call.error is None for given in call.returns)
+
+    def _form(self, of_one_article: Sequence[ToolReturn]) -> Form:
+        form = max((given.form for given in of_one_article if self._has_text(given)), default=Form.TITLE)
+        return Form.FULL if form is Form.PART and self._covers_body(of_one_article) else form
 
     def _has_text(self, given: ToolReturn) -> bool:
         article = self.articles.get(given.article_id)
         return article is not None and any(_SIGN.search(article.body, start, end) for start, end in given.spans)
 
-    def _covers_body(self, article_id: str) -> bool:
-        body = self.articles[article_id].body
-        given = [s for _, g in self.returns() if g.article_id == article_id and g.form is Form.PART for s in g.spans]
+    def _covers_body(self, of_one_article: Sequence[ToolReturn]) -> bool:
+        body = self.articles[of_one_article[0].article_id].body
+        parts = [span for given in of_one_article if given.form is Form.PART for span in given.spans]
         at = 0
-        for start, end in merge_spans(given, body):
+        for start, end in merge_spans(parts, body):
             if _SIGN.search(body, at, start):
                 return False
             at = max(at, end)

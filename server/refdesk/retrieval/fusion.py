@@ -70,16 +70,17 @@ def lexical_only(ranking: Ranking) -> Fused:
 
 
 def fuse(ranking: Ranking, dense: Nearest, lexical_weight: float) -> Fused:
-    """`dense` holds at least one row, best first. A row that it did not return is at most as near as its last."""
-    rows = np.union1d(ranking.rows, dense.rows)
-    similarity, share = np.full(len(rows), np.nan, np.float32), np.zeros(len(rows), np.float32)
-    similarity[np.searchsorted(rows, dense.rows)] = dense.similarity
-    share[np.searchsorted(rows, ranking.rows)] = ranking.selfscore
+    """`dense` holds at least one row, best first, and only such as are ranked too. A row that it did not return is at
+    most as near as its last."""
+    rising = np.argsort(ranking.rows)
+    rows, share = ranking.rows[rising], ranking.selfscore[rising]
+    similarity = np.full(len(rows), np.nan, np.float32)
+    similarity[rows.searchsorted(dense.rows)] = dense.similarity
     best, last = float(dense.similarity[0]), float(dense.similarity[-1])
     zero = float(dense.similarity[min(SCALE, len(dense.rows)) - 1])
     nearness = (np.nan_to_num(similarity, nan=last) - zero) / (best - zero if best > zero else 1.0)
     scores = nearness + lexical_weight * share**2
-    order = np.lexsort((rows, -scores))
+    order = np.argsort(-scores, kind="stable")
     return Fused(rows[order], scores[order].astype(np.float32), similarity[order])
 
 

@@ -105,8 +105,8 @@ class View:
         found = np.flatnonzero(share > 0).astype(np.int32)
         scores = share[found]
         top = np.argpartition(-scores, limit)[:limit] if len(found) > limit else np.arange(len(found))
-        rows = found[top] if also is None else np.union1d(found[top], also)
-        rows = rows[np.lexsort((rows, -share[rows]))]
+        rows = _rising(len(share), found[top], NO_ROWS if also is None else also)
+        rows = rows[np.argsort(-share[rows], kind="stable")]
         spread = float(scores.std()) if len(scores) else 0.0
         z = float((scores.max() - scores.mean()) / spread) if spread > 1e-9 else 0.0
         return self._with_signals(rows, share[rows], asked, z)
@@ -196,6 +196,14 @@ def index_passages(articles: Iterable[Article], languages: Sequence[str], first_
 
 def _term_of(language: str, term: str) -> str:
     return f"{language} {term}"
+
+
+def _rising(size: int, *rows: Rows) -> Rows:
+    """All of them, each once, of the rows below `size`."""
+    marked = np.zeros(size, np.bool_)
+    for some in rows:
+        marked[some] = True
+    return np.flatnonzero(marked).astype(np.int32)
 
 
 def _stands(word: Word) -> bool:

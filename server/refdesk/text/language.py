@@ -8,10 +8,10 @@ endings do better on questions, and where they find nothing, that is the answer.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from refdesk.text.language_marks import ENDINGS, FUNCTION_WORDS, LETTERS, TOPIC_WORDS
-from refdesk.text.remembering import remembers
+from refdesk.text.remembering import QUESTION, remembers
 from refdesk.text.stop_words import STOP_WORDS
 from refdesk.text.terms import fold, fold_accents, primary, words_by_script
 
@@ -55,17 +55,18 @@ def recognised(text: str, candidates: Sequence[str] | None = None) -> str | None
     spelled = {primary(code): code for code in reversed(candidates or ())}
     found = _scores(text[:2000])
     preferred = {code: found[code] * _PREFERENCE for code in reversed(spelled) if code in found}
-    scores = preferred | {code: score for code, score in found.items() if code not in preferred}
+    scores = {**preferred, **{code: score for code, score in found.items() if code not in preferred}}
     best = max(scores, key=scores.__getitem__, default=None)
     return spelled.get(best, best) if best is not None and scores[best] >= _ENOUGH else None
 
 
-def _scores(text: str) -> dict[str, float]:
+@remembers(64, QUESTION)
+def _scores(text: str) -> Mapping[str, float]:
     scores: dict[str, float] = defaultdict(float)
     for script, word in words_by_script(text):
         for code, weight in _evidence(word, script):
             scores[code] += weight
-    return dict(scores)
+    return scores
 
 
 @remembers(8192)

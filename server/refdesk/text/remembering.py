@@ -9,6 +9,8 @@ from typing import TypeVar, TypeVarTuple
 
 WORD = 64
 """Characters; what people write as one word is no longer."""
+QUESTION = 300
+"""Characters of nearly every question. What is remembered of whole questions serves the turn that asks it."""
 
 Rest = TypeVarTuple("Rest")
 Result = TypeVar("Result")

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 import Stemmer
 
-from refdesk.text.remembering import remembers
+from refdesk.text.remembering import QUESTION, remembers
 from refdesk.text.stop_words import STOP_WORDS
 
 ANALYSER = 1
@@ -167,6 +167,8 @@ def fold_accents(word: str) -> str:
 
 def script(word: str) -> str:
     """The script of the word's first letter; `latin` for digits, `other` for a script without a stemmer."""
+    if word.isascii():
+        return "latin"
     first = ord(next((char for char in word if char.isalpha()), "a"))
     return next((name for low, high, name in _SCRIPT_BLOCKS if low <= first <= high), "other")
 
@@ -177,13 +179,15 @@ def is_stop_word(word: str, language: str) -> bool:
     return word in STOP_WORDS.get(_stemmed_as(word, primary(language)), frozenset())
 
 
-def _pieces(text: str) -> list[tuple[str, str]]:
+@remembers(64, QUESTION)
+def _pieces(text: str) -> tuple[tuple[str, str], ...]:
+    """Of a question, which is read once for each language of the articles."""
     folded = fold(text)
     if "-" in folded or not folded.isascii():
         folded = _SINGLE_LETTER_PREFIX.sub(r"\1", folded)
     if folded.isascii():
-        return [("word", piece) for piece in _ASCII_WORDS.findall(folded)]
-    return [(match.lastgroup or "word", match.group()) for match in _PIECES.finditer(folded)]
+        return tuple(("word", piece) for piece in _ASCII_WORDS.findall(folded))
+    return tuple((match.lastgroup or "word", match.group()) for match in _PIECES.finditer(folded))
 
 
 def _terms_of(pieces: Iterable[tuple[str, str]], code: str) -> Iterator[str]:
