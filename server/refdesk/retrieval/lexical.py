@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from refdesk.domain.articles import Article, Passage
 from refdesk.retrieval.postings import NO_ROWS, PassageTerms, Postings
+from refdesk.retrieval.recent import Recent
+from refdesk.text.remembering import WORD
 from refdesk.text.terms import content_words, primary, terms
 
 K1, B = 1.2, 0.6
@@ -27,6 +29,8 @@ TITLE, SYNONYM, SECTION = 3, 2, 2
 
 _REMEMBERED = 300_000
 """Passages in remembered words, per view: 2.4 MB."""
+_ABSENT = 512
+"""Remembered words that no passage has, per view: 0.2 MB."""
 Rows = NDArray[np.int32]
 Scores = NDArray[np.float32]
 NO_IMPACTS: Scores = np.empty(0, np.float32)
@@ -72,25 +76,26 @@ class View:
         self._norms = norms.astype(np.float32)
         self._words: OrderedDict[str, Word] = OrderedDict()
         self._held = 0
+        self._absent: Recent[str, Word] = Recent(_ABSENT)
         self.spoken = [int(number) for number in np.flatnonzero(self._totals)]
         """Languages that have visible passages, as places in `languages`."""
         self.codes = tuple(self.languages[number] for number in self.spoken)
         """The same as codes."""
 
     def word(self, term: str, language: int) -> Word:
-        """Remembers what it finds: everyday words, which have the longest lists, are asked for most often. There is
-        no end of words that no passage has, and looking for them takes nothing."""
+        """Remembers what it finds: everyday words, which have the longest lists, are asked for most often. There is no
+        end of words that no passage has: only the last are remembered, of a question nearly all in another language."""
         name = _term_of(self.languages[language], term)
-        word = self._words.get(name)
+        word = self._words.get(name) or self._absent.get(name)
         if word is None:
             word = self._look_up(name, int(self._totals[language]))
             if not len(word.rows):
-                return word
+                return self._absent.keep(name, word) if len(name) <= WORD else word
             self._words[name] = word
             self._held += len(word.rows) + 50
             while self._held > _REMEMBERED and len(self._words) > 1:
                 self._held -= len(self._words.popitem(last=False)[1].rows) + 50
-        else:
+        elif len(word.rows):
             self._words.move_to_end(name)
         return word
 

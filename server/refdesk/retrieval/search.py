@@ -17,7 +17,7 @@ from refdesk.domain.gate import OwnThreshold, comparable, evidence_score, in_for
 from refdesk.ports import Hit, SearchResult
 from refdesk.retrieval.baselines import WEIGHTS
 from refdesk.retrieval.catalogue import Catalogue
-from refdesk.retrieval.choosing import chosen
+from refdesk.retrieval.choosing import Words, chosen
 from refdesk.retrieval.fusion import (
     LEXICAL_WEIGHT,
     NOTHING,
@@ -309,9 +309,9 @@ class CorpusSnapshot:
             hits.append(Hit(*found, score=float(fused.scores[place]), signals=signals))
         return tuple(hits)
 
-    def _find_words_of(self, row: int) -> frozenset[str]:
+    def _find_words_of(self, row: int) -> Words:
         found = self.passage(row)
-        return frozenset(fold(found[1].text(found[0].body)).split()) if found else frozenset()
+        return Words.of(fold(found[1].text(found[0].body)) if found else "")
 
 
 def _nearest(dense: DenseIndex, question: _Question, scope: Scope, limit: int) -> Nearest:
