@@ -18,9 +18,5 @@ def new_resolver(work: TurnWork) -> AnswerResolver:
         article = snapshot.article(article_id, work.roles) if article_id is not None else None
         return article.id if article is not None else article_id
 
-    read: set[str] = set()
-    for article_id, article in found.items():
-        body = article.body
-        for start, end in trail.given(article_id):
-            read |= links_written(body[start:end])
-    return AnswerResolver(LinkTable(articles.values(), named=named, read=frozenset(read)))
+    read = frozenset[str]().union(*map(links_written, trail.texts()))
+    return AnswerResolver(LinkTable(articles.values(), named=named, read=read))

@@ -127,8 +127,7 @@ def unread_numbers(prose: str, texts: Iterable[str], question: str) -> list[str]
 def texts_read(trail: Trail) -> list[str]:
     """What the model was given of the found articles in this turn: titles and dates, and the text where it was read."""
     found = [trail.articles[article_id] for article_id in trail.found() if article_id in trail.articles]
-    heads = "\n".join(f"{article.title}\n{article.updated}" for article in found)
-    return [heads] + [article.body[start:end] for article in found for start, end in trail.given(article.id)]
+    return [*(f"{article.title}\n{article.updated}" for article in found), *trail.texts()]
 
 
 def find_quote(source_id: object, quote: object, trail: Trail) -> Quoted | str:

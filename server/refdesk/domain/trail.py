@@ -100,14 +100,26 @@ class Trail(msgspec.Struct):
 
     def given(self, article_id: str) -> list[Span]:
         """The places of the body that the model was given in this turn, merged and in order."""
-        body = self.articles[article_id].body if article_id in self.articles else ""
-        return merge_spans([span for given in self.returns_of(article_id) for span in given.spans], body)
+        return self._spans(self.returns_of(article_id))
+
+    def texts(self) -> list[str]:
+        """What the model was given of bodies in this turn, in the order of finding."""
+        return [
+            self.articles[article_id].body[start:end]
+            for article_id, of in self.returns().items()
+            for start, end in self._spans([given for _, given in of])
+        ]
 
     def returns_of(self, article_id: str) -> list[ToolReturn]:
         return [given for _, given in self._all() if given.article_id == article_id]
 
     def _all(self) -> Iterator[tuple[ToolCall, ToolReturn]]:
         return ((call, given) for call in self.calls if call.error is None for given in call.returns)
+
+    def _spans(self, of_one_article: Sequence[ToolReturn]) -> list[Span]:
+        article = self.articles.get(of_one_article[0].article_id) if of_one_article else None
+        spans = [span for given in of_one_article for span in given.spans]
+        return merge_spans(spans, article.body) if article is not None else []
 
     def _form(self, of_one_article: Sequence[ToolReturn]) -> Form:
         form = max((given.form for given in of_one_article if self._has_text(given)), default=Form.TITLE)
