@@ -37,7 +37,8 @@ class AnswerReader:
         self._text = ""
         self._at = 0
         self._length = 0
-        self._state = self._open
+        self._state = AnswerReader._open
+        """Not of this object: a cycle would keep every turn until garbage is looked for."""
         self._key = ""
         self._seen: set[str] = set()
         self._items: list[Item] = []
@@ -50,7 +51,7 @@ class AnswerReader:
         self._at = 0
         self._items = []
         self._length += len(piece)
-        while not self.broken and not self.done and self._state():
+        while not self.broken and not self.done and self._state(self):
             pass
         self.broken = self.broken or self.overlong
         return self._items
@@ -77,7 +78,7 @@ class AnswerReader:
     def _open(self) -> bool:
         if self._next("{") is None:
             return False
-        self._state = self._key_start
+        self._state = AnswerReader._key_start
         return True
 
     def _key_start(self) -> bool:
@@ -88,20 +89,20 @@ class AnswerReader:
             self.done = True
             return False
         self._at -= 1
-        self._scan, self._state = ValueScan(), self._key_end
+        self._scan, self._state = ValueScan(), AnswerReader._key_end
         return True
 
     def _key_end(self) -> bool:
         value = self._whole()
         if value is None:
             return False
-        self._key, self._state = str(value[0]), self._colon
+        self._key, self._state = str(value[0]), AnswerReader._colon
         return True
 
     def _colon(self) -> bool:
         if self._next(":") is None:
             return False
-        self._state = self._value_start
+        self._state = AnswerReader._value_start
         return True
 
     def _value_start(self) -> bool:
@@ -113,13 +114,13 @@ class AnswerReader:
         self._seen.add(self._key)
         if self._key == "answer" and known and first == '"':
             self._at += 1
-            self._state = self._answer_text
+            self._state = AnswerReader._answer_text
         elif self._key in ELEMENTS and known and first == "[":
             self._at += 1
-            self._state = self._element_start
+            self._state = AnswerReader._element_start
         else:
             self._scan = ValueScan()
-            self._state = self._value_end if known else self._skipped
+            self._state = AnswerReader._value_end if known else AnswerReader._skipped
         return True
 
     def _value_end(self) -> bool:
@@ -129,13 +130,13 @@ class AnswerReader:
         self._items.append((self._key, value[0]))
         if self._key in (*ELEMENTS, "answer"):  # not of the expected type: as if it were empty
             self._items[-1] = (f"{self._key}_end", None)
-        self._state = self._comma
+        self._state = AnswerReader._comma
         return True
 
     def _skipped(self) -> bool:
         if self._whole() is None:
             return False
-        self._state = self._comma
+        self._state = AnswerReader._comma
         return True
 
     def _element_start(self) -> bool:
@@ -146,9 +147,9 @@ class AnswerReader:
         if self._text[self._at] == "]":
             self._at += 1
             self._items.append((f"{self._key}_end", None))
-            self._state = self._comma
+            self._state = AnswerReader._comma
         else:
-            self._scan, self._state = ValueScan(), self._element_end
+            self._scan, self._state = ValueScan(), AnswerReader._element_end
         return True
 
     def _element_end(self) -> bool:
@@ -156,7 +157,7 @@ class AnswerReader:
         if value is None:
             return False
         self._items.append((self._key, value[0]))
-        self._state = self._element_start
+        self._state = AnswerReader._element_start
         return True
 
     def _comma(self) -> bool:
@@ -164,7 +165,7 @@ class AnswerReader:
         if char is None:
             return False
         self.done = char == "}"
-        self._state = self._key_start
+        self._state = AnswerReader._key_start
         return not self.done
 
     def _answer_text(self) -> bool:
@@ -175,7 +176,7 @@ class AnswerReader:
             self._items.append(("answer", text))
         if ended:
             self._items.append(("answer_end", None))
-            self._state = self._comma
+            self._state = AnswerReader._comma
         return ended
 
     def _whole(self) -> tuple[Any] | None:

@@ -250,7 +250,7 @@ class TurnSession:
         self._work = work
         if work.kind == "question":
             decision = await gather(work, seen)
-            self._step(work.trail.calls[-1])
+            _tell_step(self._run, work, work.trail.calls[-1])
             if not decision.passes:
                 outcome.finish_refusal(work, decision.reason or "low_coverage")
                 return work.record
@@ -276,8 +276,8 @@ class TurnSession:
             work.toolbox,
             work.limits,
             deadline=deadline,
-            new_draft=partial(self._draft, work),
-            on_tool=self._step,
+            new_draft=partial(_new_draft, self._run, work),
+            on_tool=partial(_tell_step, self._run, work),
         )
         end = await loop.run(system, messages_for(work, system))
         work.record.usage = loop.usage
@@ -316,25 +316,6 @@ class TurnSession:
         self._run.delta(text)
         outcome.finish_fixed(work, text, resolver.citations)
 
-    def _draft(self, work: TurnWork, stated_before: bool) -> AnswerDraft:
-        return AnswerDraft(
-            work.trail, lambda: new_resolver(work), partial(self._show, work), stated_before=stated_before
-        )
-
-    def _show(self, work: TurnWork, text: str) -> None:
-        if text and not self._run.sent:
-            work.time("first_word_ms")
-        self._run.delta(text)
-
-    def _step(self, call: ToolCall) -> None:
-        """What is searched or read, as the visitor may see it; a call that failed has found nothing to tell of."""
-        if call.error is not None or self._work is None:
-            return
-        articles = self._work.trail.articles
-        found = {g.article_id: StepArticle(g.article_id, articles[g.article_id].title, g.form.label)
-                 for g in call.returns}  # fmt: skip
-        self._run.emit("step", Step(call.tool, call.input, tuple(found.values())))
-
     def stop(self) -> TurnTrail:
         """The visitor stopped the turn, or the server is going down."""
         cause = self._run.stop_cause or "interrupted"
@@ -345,6 +326,32 @@ class TurnSession:
         if self._loop is not None:
             self._work.record.usage = self._loop.usage
         return self._work.record
+
+
+# Not methods: a loop that knew its session would keep every turn, in a cycle, until garbage is looked for.
+
+
+def _new_draft(run: TurnRun, work: TurnWork, stated_before: bool) -> AnswerDraft:
+    show = partial(_show, run, work)
+    return AnswerDraft(work.trail, partial(new_resolver, work), show, stated_before=stated_before)
+
+
+def _show(run: TurnRun, work: TurnWork, text: str) -> None:
+    if text and not run.sent:
+        work.time("first_word_ms")
+    run.delta(text)
+
+
+def _tell_step(run: TurnRun, work: TurnWork, call: ToolCall) -> None:
+    """What is searched or read, as the visitor may see it; a call that failed has found nothing to tell of."""
+    if call.error is not None:
+        return
+    articles = work.trail.articles
+    found = {
+        given.article_id: StepArticle(given.article_id, articles[given.article_id].title, given.form.label)
+        for given in call.returns
+    }
+    run.emit("step", Step(call.tool, call.input, tuple(found.values())))
 
 
 def redacted(ask: Ask) -> Ask:

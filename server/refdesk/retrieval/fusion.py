@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from refdesk.retrieval.lexical import Ranking, Rows, Scores
 
@@ -58,15 +59,16 @@ class DenseIndex(Protocol):
 
 
 class Fused(NamedTuple):
-    """Best first. `similarity` is NaN where the dense index did not return the row."""
+    """Best first."""
 
     rows: Rows
     scores: Scores
-    similarity: Scores
+    at: NDArray[np.int64]
+    """The row's place in the ranking by words."""
 
 
 def lexical_only(ranking: Ranking) -> Fused:
-    return Fused(ranking.rows, ranking.selfscore, np.full(len(ranking.rows), np.nan, np.float32))
+    return Fused(ranking.rows, ranking.selfscore, np.arange(len(ranking.rows)))
 
 
 def fuse(ranking: Ranking, dense: Nearest, lexical_weight: float) -> Fused:
@@ -74,14 +76,13 @@ def fuse(ranking: Ranking, dense: Nearest, lexical_weight: float) -> Fused:
     most as near as its last."""
     rising = np.argsort(ranking.rows)
     rows, share = ranking.rows[rising], ranking.selfscore[rising]
-    similarity = np.full(len(rows), np.nan, np.float32)
-    similarity[rows.searchsorted(dense.rows)] = dense.similarity
     best, last = float(dense.similarity[0]), float(dense.similarity[-1])
     zero = float(dense.similarity[min(SCALE, len(dense.rows)) - 1])
-    nearness = (np.nan_to_num(similarity, nan=last) - zero) / (best - zero if best > zero else 1.0)
-    scores = nearness + lexical_weight * share**2
+    similarity = np.full(len(rows), last, np.float32)
+    similarity[rows.searchsorted(dense.rows)] = dense.similarity
+    scores = (similarity - zero) / (best - zero if best > zero else 1.0) + lexical_weight * share**2
     order = np.argsort(-scores, kind="stable")
-    return Fused(rows[order], scores[order].astype(np.float32), similarity[order])
+    return Fused(rows[order], scores[order].astype(np.float32), rising[order])
 
 
 def nearest_of(found: Sequence[Nearest]) -> Nearest:

@@ -58,8 +58,10 @@ class Ranking(NamedTuple):
     z: float = 0.0
     """How far the best stands above all passages that share a word, in standard deviations."""
 
-    def signals(self, at: int) -> dict[str, float]:
-        return {name: float(getattr(self, name)[at]) for name in SIGNALS}
+    def signals(self, at: Sequence[int] | NDArray[np.int64]) -> list[dict[str, float]]:
+        """Of the rows at these places."""
+        columns = (column[at].tolist() for column in (self.coverage, self.idf_coverage, self.bm25, self.selfscore))
+        return [dict(zip(SIGNALS, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
 class View:
@@ -160,15 +162,16 @@ class View:
         return Word(idf, rows, impacts)
 
     def _with_signals(self, rows: Rows, share: Scores, asked: Sequence[tuple[int, list[Word]]], z: float) -> Ranking:
-        bm25, coverage, idf_coverage = (np.zeros(len(rows), np.float32) for _ in range(3))
-        spoken = self._postings.languages[rows]
+        coverage, idf_coverage = np.zeros(len(rows), np.float32), np.zeros(len(rows), np.float32)
+        best = np.zeros(len(self.languages), np.float32)
         for number, words in asked:
-            mine, total = spoken == number, sum(word.idf for word in words)
-            bm25[mine] = share[mine] * ((K1 + 1) * total)
+            total = sum(word.idf for word in words)
+            best[number] = (K1 + 1) * total
             for word in filter(_stands, words):
                 has = _holds(word.rows, rows)
-                coverage[has] += 1 / len(words)
-                idf_coverage[has] += word.idf / total
+                coverage += has * np.float32(1 / len(words))
+                idf_coverage += has * np.float32(word.idf / total)
+        bm25 = share * best[self._postings.languages[rows]]
         return Ranking(rows, share, bm25, coverage, idf_coverage, z)
 
 
@@ -217,5 +220,4 @@ def _stands(word: Word) -> bool:
 
 def _holds(sorted_rows: Rows, rows: Rows) -> NDArray[np.bool_]:
     """`sorted_rows`: at least one."""
-    places = np.minimum(sorted_rows.searchsorted(rows), len(sorted_rows) - 1)
-    return np.asarray(sorted_rows[places] == rows)
+    return np.asarray(sorted_rows.take(sorted_rows.searchsorted(rows), mode="clip") == rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple, TypeVar
@@ -89,6 +89,21 @@ class _Found(NamedTuple):
     degraded: bool
 
 
+class _Ranked(NamedTuple):
+    """Everything found so far in one order."""
+
+    fused: Fused
+    places: list[int]
+    """Those in that order that are handed over."""
+    signals: list[dict[str, float]]
+    """Of each of them."""
+    near: Rows
+    """Rows that the dense index found, nearest first."""
+    figures: dict[str, float]
+    """Of the question."""
+    degraded: bool
+
+
 class CorpusSnapshot:
     """Immutable but for what it remembers, for `dense`, which may come later than the rest, and for `own_threshold`,
     which the owner may change while the corpus stays as it is."""
@@ -159,10 +174,10 @@ class CorpusSnapshot:
         measured: dict[int, dict[str, float]] = {}
         for view in views:
             found.append(await self._find(view, asked, question, found))
-            result = await self._result(found, asked, question, views[: len(found)], measured)
-            if self._answers_well(result):
+            ranked = await self._rank(found, asked, question, views[: len(found)], measured)
+            if len(found) == len(views) or _answer_well(ranked):
                 break
-        return result
+        return SearchResult(self._hits(ranked), question.wordings, ranked.figures, ranked.degraded)
 
     def _views_of(self, asked: _Request, language: str) -> list[View]:
         """What is searched, in turn: passages in the question's own language and the others. Words alone, which cost
@@ -192,35 +207,34 @@ class CorpusSnapshot:
         unknown = tuple(frozenset(word for word in words if not view.knows(word)) for words in unknown)
         return _Found(near, merge(rankings), unknown, failed)
 
-    async def _result(
+    async def _rank(
         self,
         found: Sequence[_Found],
         asked: _Request,
         question: _Question,
         views: Sequence[View],
         measured: dict[int, dict[str, float]],
-    ) -> SearchResult:
-        """`measured`: signals of the dense index by row, to which those of this result are added."""
+    ) -> _Ranked:
+        """`measured`: signals of the dense index by row, to which those of these passages are added."""
         near = nearest_of([one.near for one in found]).best(CANDIDATES)
         ranking = merge([one.ranking for one in found])
         weight = LEXICAL_WEIGHT if question.language in self.catalogue.languages else 0.0
         fused = fuse(ranking, near, weight) if len(near.rows) else lexical_only(ranking)
         articles = self._article_of_row[fused.rows].tolist()
         places = chosen(articles, lambda place: self._words_of(int(fused.rows[place])), asked.limit)
-        rows = [row for row in fused.rows[places].tolist() if row not in measured] if len(near.rows) else []
+        rows = fused.rows[places].tolist()
+        unmeasured = [row for row in rows if row not in measured] if len(near.rows) else []
         scope = Scope(question.audiences, tuple(code for view in views for code in view.codes))
         signals, failed = await self._ask_dense(
-            question, scope, lambda dense: dense.signals(question.queries[-1], question.language, scope, rows)
+            question, scope, lambda dense: dense.signals(question.queries[-1], question.language, scope, unmeasured)
         )
         measured.update(signals or {})
-        hits = self._hits(places, fused, ranking, near.rows, measured)
         spoken = any(question.language in view.codes for view in views)
         figures = {"z": ranking.z, **(_strangeness(question.words, found[-1].unknown) if spoken else {})}
-        return SearchResult(hits, question.wordings, figures, failed or any(one.degraded for one in found))
-
-    def _answers_well(self, result: SearchResult) -> bool:
-        scores = [evidence_score({**result.signals, **hit.signals}, WEIGHTS) for hit in result.hits]
-        return not result.degraded and max(scores, default=0.0) >= CONFIDENT
+        by_words = ranking.signals(fused.at[places])
+        signals_of = [{**words, **measured.get(row, {})} for row, words in zip(rows, by_words, strict=True)]
+        degraded = failed or any(one.degraded for one in found)
+        return _Ranked(fused, places, signals_of, near.rows, figures, degraded)
 
     def measure(self, question: str, passages: Sequence[tuple[Article, Passage]]) -> list[dict[str, float]]:
         asked_in = self._language_of(question)
@@ -283,30 +297,20 @@ class CorpusSnapshot:
             self._dense_rests_until = clock() + DENSE_REST
             return None, True
 
-    def _hits(
-        self,
-        places: Sequence[int],
-        fused: Fused,
-        ranking: Ranking,
-        near: Rows,
-        dense: Mapping[int, Mapping[str, float]],
-    ) -> tuple[Hit, ...]:
-        """`near`: rows that the dense index found, nearest first; `dense`: its signals by row. `rank_words` and
-        `rank_meaning` are places from 1, where that side found the row."""
-        by_words = {row: at for at, row in enumerate(ranking.rows.tolist())}
-        by_meaning = {row: at for at, row in enumerate(near.tolist(), 1)}
+    def _hits(self, ranked: _Ranked) -> tuple[Hit, ...]:
+        """`rank_words` and `rank_meaning` are places from 1, where that side found the row."""
+        by_meaning = {row: at for at, row in enumerate(ranked.near.tolist(), 1)}
+        columns = (column[ranked.places].tolist() for column in ranked.fused)
         hits = []
-        for place in places:
-            row = int(fused.rows[place])
+        for row, score, at, signals in zip(*columns, ranked.signals, strict=True):
             found = self.passage(row)
             if found is None:
                 continue
-            signals = {**ranking.signals(by_words[row]), **dense.get(row, {})}
             if signals["selfscore"]:
-                signals["rank_words"] = by_words[row] + 1.0
+                signals["rank_words"] = at + 1.0
             if row in by_meaning:
                 signals["rank_meaning"] = float(by_meaning[row])
-            hits.append(Hit(*found, score=float(fused.scores[place]), signals=signals))
+            hits.append(Hit(*found, score=score, signals=signals))
         return tuple(hits)
 
     def _find_words_of(self, row: int) -> Words:
@@ -323,6 +327,11 @@ def _visible(found: Nearest, view: View) -> Nearest:
     seen = (found.rows >= 0) & (found.rows < len(view.visible))
     seen[seen] = view.visible[found.rows[seen]]
     return Nearest(found.rows[seen], found.similarity[seen])
+
+
+def _answer_well(ranked: _Ranked) -> bool:
+    scores = [evidence_score({**ranked.figures, **signals}, WEIGHTS) for signals in ranked.signals]
+    return not ranked.degraded and max(scores, default=0.0) >= CONFIDENT
 
 
 def _says_something(query: str) -> bool:
