@@ -67,9 +67,10 @@ class AnthropicModel:
             open_telemetry=False,
             http_client=self._http,
         )
-        self._url = httpx2.URL(str(client.base_url).rstrip("/") + "/v1/messages")
         headers = {name: value for name, value in client.default_headers.items() if isinstance(value, str)}
-        self._headers = httpx2.Headers(headers)
+        url = str(client.base_url).rstrip("/") + "/v1/messages"
+        self._first = self._http.build_request("POST", url, headers=headers)
+        self._headers = [one for one in self._first.headers.multi_items() if one[0] != "content-length"]
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -137,9 +138,10 @@ class AnthropicModel:
         return exchange
 
     async def _send(self, body: bytes) -> httpx2.Response:
-        """With the SDK's client, headers and errors, and without its request builder: that makes every request anew
-        from its parts, which is a quarter of a call's CPU time."""
-        request = self._http.build_request("POST", self._url, headers=self._headers, content=body)
+        """With the SDK's client, headers and errors, and without their request builders: those make every request anew
+        from its parts, which is a third of a call's CPU time."""
+        first = self._first
+        request = httpx2.Request("POST", first.url, headers=self._headers, content=body, extensions=first.extensions)
         response = await self._http.send(request, stream=True)
         if not response.is_success:
             try:
