@@ -103,7 +103,7 @@ class LateModel:
             self.begin()
         assert self._ready is not None
         try:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout_at(None if self._ready.done() else deadline):
                 model = await asyncio.shield(self._ready)
         except TimeoutError:
             raise ModelFailure("timeout", "the SDK was still being loaded when the turn's time was over") from None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, QueuePool, StaticPool, create_engine, event, exc
+from sqlalchemy import Connection, Engine, QueuePool, StaticPool, create_engine, exc
 
 from refdesk.adapters import migrations
 from refdesk.adapters.data_folder import APPLICATION_ID, DATABASE, UNFINISHED, database_path, install
@@ -100,19 +101,18 @@ def connect(path: Path, *, readers: int = 0, journal: str = "WAL", checkpoints: 
 
     if readers:
         pool: dict[str, Any] = {"poolclass": QueuePool, "pool_size": readers, "max_overflow": 0}
-        engine = create_engine("sqlite://", creator=creator, hide_parameters=True, **pool)
-        event.listen(engine, "begin", lambda connection: begin(connection, "BEGIN"))
     else:
-        engine = create_engine("sqlite://", creator=creator, hide_parameters=True, poolclass=StaticPool)
-        event.listen(engine, "begin", lambda connection: begin(connection, "BEGIN IMMEDIATE"))
+        pool = {"poolclass": StaticPool}
+    engine = create_engine("sqlite://", creator=creator, hide_parameters=True, **pool)
+    engine.dialect.do_begin = partial(begin, "BEGIN" if readers else "BEGIN IMMEDIATE")  # type: ignore[method-assign]
     return engine
 
 
-def begin(connection: Connection, statement: str) -> None:
-    """Explicitly: the driver's own way begins too late and too weakly, and loses concurrent updates."""
-    raw: Any = connection.connection.dbapi_connection
+def begin(statement: str, connection: Any) -> None:
+    """Explicitly: the driver's own way begins too late and too weakly, and loses concurrent updates. Not as a listener
+    to the engine's `begin`: with any listener every statement pays for all events."""
     try:
-        raw.execute(statement)
+        connection.execute(statement)
     except sqlite3.Error as error:
         raise Locked(f"database: {first_line(error)}") from error
 

@@ -114,9 +114,7 @@ class View:
         top = np.argpartition(-scores, limit)[:limit] if len(found) > limit else np.arange(len(found))
         rows = _rising(len(share), found[top], NO_ROWS if also is None else also)
         rows = rows[np.argsort(-share[rows], kind="stable")]
-        spread = float(scores.std()) if len(scores) else 0.0
-        z = float((scores.max() - scores.mean()) / spread) if spread > 1e-9 else 0.0
-        return self._with_signals(rows, share[rows], asked, z)
+        return self._with_signals(rows, share[rows], asked, _standing_out(scores))
 
     def knows(self, word: str) -> bool:
         """Whether a visible passage has some form of the word."""
@@ -212,6 +210,16 @@ def _rising(size: int, *rows: Rows) -> Rows:
     for some in rows:
         marked[some] = True
     return np.flatnonzero(marked).astype(np.int32)
+
+
+def _standing_out(scores: Scores) -> float:
+    """How far the best stands above the mean, in standard deviations; 0 where all are equal."""
+    if not len(scores):
+        return 0.0
+    exact = scores.astype(np.float64)
+    mean = float(exact.sum()) / len(exact)
+    variance = float(np.einsum("s,s->", exact, exact)) / len(exact) - mean**2
+    return (float(exact.max()) - mean) / math.sqrt(variance) if variance > 1e-12 else 0.0
 
 
 def _stands(word: Word) -> bool:
