@@ -15,7 +15,7 @@ import numpy as np
 from refdesk.ports import ENGLISH, MULTILINGUAL, Embedder, VectorIndex
 from refdesk.retrieval.baselines import Baseline, Baselines, OffTopic, Spread, reach_of
 from refdesk.retrieval.embedded_texts import TEXT, TITLE, Audience, Part, article_name, encoders_of, part_of
-from refdesk.retrieval.fusion import NOTHING, Nearest, Scope
+from refdesk.retrieval.fusion import Nearest, Scope, joined
 from refdesk.retrieval.search import CorpusSnapshot
 from refdesk.retrieval.vector_space import Asked, Means, Vectors, VectorSpace
 from refdesk.text.terms import content_words, primary
@@ -90,16 +90,16 @@ class DensePassages:
         return all(self._embedders[encoder].remembers(query) for encoder in encoders for query in queries)
 
     def scores(self, query: str, language: str, scope: Scope, limit: int) -> Nearest:
-        found = list(self._near(query, self._visible(language, scope), limit))
-        return Nearest(*(np.concatenate(column) for column in zip(*found, strict=True))) if found else NOTHING
+        return joined(list(self._near(query, self._visible(language, scope), limit)))
 
     def signals(self, query: str, language: str, scope: Scope, rows: Sequence[int]) -> dict[int, dict[str, float]]:
         """What the gate weighs, for rows of these audiences: `cosine` and `title_cosine` by the encoder that the
         languages call for, and, where baselines are known, `near`: 0 for what off-topic questions reach in this help
         centre, 1 for what its own titles reach."""
         found: dict[int, dict[str, float]] = {}
-        for seen in self._visible(language, scope):
-            near = seen.space.measured(self._question(query, seen), rows)
+        rising = np.array(sorted(rows), np.int32)
+        for seen in self._visible(language, scope) if rows else ():
+            near = seen.space.measured(self._question(query, seen), rising)
             for row, similarity, cosine, title in zip(*(column.tolist() for column in near), strict=True):
                 found[row] = {"cosine": cosine, "title_cosine": title}
                 if seen.baseline:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -85,27 +85,43 @@ def fuse(ranking: Ranking, dense: Nearest, lexical_weight: float) -> Fused:
     return Fused(rows[order], scores[order].astype(np.float32), rising[order])
 
 
+def joined(found: Sequence[Nearest]) -> Nearest:
+    """Of passages that have nothing in common."""
+    if len(found) <= 1:
+        return found[0] if found else NOTHING
+    return Nearest(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
 def nearest_of(found: Sequence[Nearest]) -> Nearest:
     """Several wordings of one question: of each row the wording that it is nearest to."""
     if len(found) <= 1:
         return found[0] if found else NOTHING
-    both = Nearest(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    both = joined(found)
     order = np.lexsort((-both.similarity, both.rows))
     rows, first = np.unique(both.rows[order], return_index=True)
     return Nearest(rows, both.similarity[order][first])
 
 
-def merge(rankings: Sequence[Ranking]) -> Ranking:
-    """Several wordings of one question: of each row the wording that fits it best."""
+def beside(rankings: Sequence[Ranking]) -> Ranking:
+    """Of passages that have nothing in common, by the same question."""
     if len(rankings) == 1:
         return rankings[0]
-    rows, share = np.concatenate([r.rows for r in rankings]), np.concatenate([r.selfscore for r in rankings])
+    return _picked(rankings, lambda rows, share: np.lexsort((rows, -share)))
+
+
+def merge(rankings: Sequence[Ranking]) -> Ranking:
+    """Several wordings of one question: of each row the wording that fits it best."""
+    return rankings[0] if len(rankings) == 1 else _picked(rankings, _best_of_each)
+
+
+def _best_of_each(rows: Rows, share: Scores) -> NDArray[np.int64]:
     by_row = np.lexsort((-share, rows))
     first = by_row[np.concatenate([[True], np.diff(rows[by_row]) > 0])] if len(rows) else by_row
-    best = first[np.lexsort((rows[first], -share[first]))]
+    return first[np.lexsort((rows[first], -share[first]))]
 
-    def column(name: str) -> Scores:
-        return np.asarray(np.concatenate([getattr(ranking, name) for ranking in rankings])[best])
 
-    z = max(ranking.z for ranking in rankings)
-    return Ranking(rows[best], share[best], column("bm25"), column("coverage"), column("idf_coverage"), z)
+def _picked(rankings: Sequence[Ranking], pick: Callable[[Rows, Scores], NDArray[np.int64]]) -> Ranking:
+    rows, share, *signals = (np.concatenate([ranking[column] for ranking in rankings]) for column in range(5))
+    order = pick(rows, share)
+    bm25, coverage, idf_coverage = (signal[order] for signal in signals)
+    return Ranking(rows[order], share[order], bm25, coverage, idf_coverage, max(ranking.z for ranking in rankings))

@@ -17,7 +17,7 @@ from refdesk.domain.gate import OwnThreshold, comparable, evidence_score, in_for
 from refdesk.ports import Hit, SearchResult
 from refdesk.retrieval.baselines import WEIGHTS
 from refdesk.retrieval.catalogue import Catalogue
-from refdesk.retrieval.choosing import Words, chosen
+from refdesk.retrieval.choosing import Marks, chosen
 from refdesk.retrieval.fusion import (
     LEXICAL_WEIGHT,
     NOTHING,
@@ -25,7 +25,9 @@ from refdesk.retrieval.fusion import (
     Fused,
     Nearest,
     Scope,
+    beside,
     fuse,
+    joined,
     lexical_only,
     merge,
     nearest_of,
@@ -51,7 +53,7 @@ question that they answer gets other first five articles for it, and of those th
 a hundred loses its article (decisions/dense-retrieval.md)."""
 WIDEST = 16
 """Hits that every search looks for: whoever asks for fewer gets the first of them."""
-_VIEWS, _RESULTS = 32, 256
+_VIEWS, _RESULTS, _MARKS = 32, 256, 16384
 
 T = TypeVar("T")
 
@@ -126,7 +128,7 @@ class CorpusSnapshot:
         self._article_of_row[np.repeat(index.first_rows, sizes) + offsets] = np.repeat(np.arange(len(sizes)), sizes)
         self._views: Recent[tuple[object, ...], View] = Recent(_VIEWS)
         self._results: Recent[tuple[_Request, DenseIndex | None], SearchResult] = Recent(_RESULTS)
-        self._words_of = lru_cache(maxsize=1000)(self._find_words_of)
+        self._marks_of = lru_cache(_MARKS)(lambda row: Marks.of(self._words_of(row)))
 
     @property
     def centre(self) -> HelpCentre:
@@ -216,13 +218,19 @@ class CorpusSnapshot:
         measured: dict[int, dict[str, float]],
     ) -> _Ranked:
         """`measured`: signals of the dense index by row, to which those of these passages are added."""
-        near = nearest_of([one.near for one in found]).best(CANDIDATES)
-        ranking = merge([one.ranking for one in found])
+        near = joined([one.near for one in found]).best(CANDIDATES)
+        ranking = beside([one.ranking for one in found])
         weight = LEXICAL_WEIGHT if question.language in self.catalogue.languages else 0.0
         fused = fuse(ranking, near, weight) if len(near.rows) else lexical_only(ranking)
         articles = self._article_of_row[fused.rows].tolist()
-        places = chosen(articles, lambda place: self._words_of(int(fused.rows[place])), asked.limit)
-        rows = fused.rows[places].tolist()
+        order = fused.rows.tolist()
+        places = chosen(
+            articles,
+            lambda place: self._marks_of(order[place]),
+            lambda place: self._words_of(order[place]),
+            asked.limit,
+        )
+        rows = [order[place] for place in places]
         unmeasured = [row for row in rows if row not in measured] if len(near.rows) else []
         scope = Scope(question.audiences, tuple(code for view in views for code in view.codes))
         signals, failed = await self._ask_dense(
@@ -313,9 +321,9 @@ class CorpusSnapshot:
             hits.append(Hit(*found, score=score, signals=signals))
         return tuple(hits)
 
-    def _find_words_of(self, row: int) -> Words:
+    def _words_of(self, row: int) -> frozenset[str]:
         found = self.passage(row)
-        return Words.of(fold(found[1].text(found[0].body)) if found else "")
+        return frozenset(fold(found[1].text(found[0].body)).split()) if found else frozenset()
 
 
 def _nearest(dense: DenseIndex, question: _Question, scope: Scope, limit: int) -> Nearest:

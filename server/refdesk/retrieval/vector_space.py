@@ -9,6 +9,7 @@ passage with foreign product names would stand apart from its like (decisions/de
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -22,6 +23,8 @@ CENTRING = 0.65
 """The share of the mean that is taken off, where there are many titles; with few of them less."""
 FEW_TITLES = 10
 TITLE_WEIGHT = 0.3
+SHORTEST = 1e-9
+"""Of a vector: nothing is divided by 0."""
 
 Vectors: TypeAlias = NDArray[np.float32]
 
@@ -91,14 +94,15 @@ class VectorSpace:
         return len(self._held.texts) + len(self._held.titles) if self._held is not None else None
 
     def asked(self, plain: Vectors, *, is_native: bool) -> Asked:
-        return Asked(plain, self._direction(plain - self._mean_title, is_native), is_native)
+        kept = self._without_axes(plain - self._mean_title, is_native)
+        return Asked(plain, np.asarray(kept / max(math.sqrt(kept @ kept), SHORTEST), np.float32), is_native)
 
     def nearest(self, asked: Asked, limit: int) -> Nearest:
         """In no order: the nearest of all, or of what the index takes for nearest."""
         held = self._all()
         if held is None:
-            rows = [row for row, _ in self._vectors.query(self._texts, asked.direction, limit)]
-            near = self.measured(asked, rows)
+            rows = sorted(row for row, _ in self._vectors.query(self._texts, asked.direction, limit))
+            near = self.measured(asked, np.array(rows, np.int32))
             return Nearest(near.rows, near.similarity)
         of_texts, of_titles = self._lengths_of(held, asked.is_native)
         texts = _products(held.texts, asked.direction) / of_texts
@@ -107,8 +111,8 @@ class VectorSpace:
         best = np.argpartition(-similarity, limit)[:limit] if limit < len(similarity) else np.arange(len(similarity))
         return Nearest(held.rows[best], similarity[best])
 
-    def measured(self, asked: Asked, rows: Sequence[int]) -> Near:
-        """Exactly, from the stored vectors; rows that are elsewhere are left out."""
+    def measured(self, asked: Asked, rows: NDArray[np.int32]) -> Near:
+        """Exactly, from the stored vectors. `rows` rise; those that are elsewhere are left out."""
         found, texts, titles = self._vectors_of(rows)
         if not len(found):
             return UNKNOWN
@@ -137,13 +141,13 @@ class VectorSpace:
             self._lengths[is_native] = texts, titles
         return self._lengths[is_native]
 
-    def _vectors_of(self, rows: Sequence[int]) -> tuple[NDArray[np.int32], Vectors, Vectors]:
+    def _vectors_of(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], Vectors, Vectors]:
         """Those of the rows that are here, rising, with their text's and their title's vector, less the means."""
         held = self._all()
         if held is not None:
-            places = _places(held.rows, np.sort(np.asarray(rows, np.int32)))
+            places = _places(held.rows, rows)
             return held.rows[places], held.texts[held.text_of[places]], held.titles[held.title_of[places]]
-        found, texts = self._vectors.vectors(self._texts, rows)
+        found, texts = self._vectors.vectors(self._texts, rows.tolist())
         if not len(found):
             return found, texts, texts
         order = np.argsort(found)
@@ -172,12 +176,12 @@ def _taken_off(means: Sequence[Means]) -> tuple[Vectors, Vectors]:
 
 
 def _lengths(vectors: Vectors) -> Vectors:
-    return np.asarray(np.maximum(np.linalg.norm(vectors, axis=-1), 1e-9), np.float32)
+    return np.asarray(np.maximum(np.linalg.norm(vectors, axis=-1), SHORTEST), np.float32)
 
 
 def _places(rising: NDArray[np.int32], wanted: NDArray[np.int32]) -> NDArray[np.int64]:
     """Where the wanted stand that are there; each stands once."""
-    places = np.searchsorted(rising, wanted)
+    places = rising.searchsorted(wanted)
     there = places < len(rising)
     there[there] = rising[places[there]] == wanted[there]
     return places[there]
