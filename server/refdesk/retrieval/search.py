@@ -37,6 +37,7 @@ from refdesk.retrieval.lexical import Ranking, Rows, View
 from refdesk.retrieval.recent import Recent
 from refdesk.retrieval.wordings import reworded
 from refdesk.text.language import recognise
+from refdesk.text.remembering import QUESTION, remembers
 from refdesk.text.terms import fold, is_stop_word, primary, surface_words
 
 CANDIDATES = 100
@@ -128,6 +129,7 @@ class CorpusSnapshot:
         self._article_of_row[np.repeat(index.first_rows, sizes) + offsets] = np.repeat(np.arange(len(sizes)), sizes)
         self._views: Recent[tuple[object, ...], View] = Recent(_VIEWS)
         self._results: Recent[tuple[_Request, DenseIndex | None], SearchResult] = Recent(_RESULTS)
+        self._language_of = remembers(_RESULTS, QUESTION)(self._find_language)
         self._marks_of = lru_cache(_MARKS)(lambda row: Marks.of(self._words_of(row)))
 
     @property
@@ -260,7 +262,7 @@ class CorpusSnapshot:
         article = self.catalogue.all[at]
         return article, article.passages[row - int(self.index.first_rows[at])]
 
-    def _language_of(self, text: str) -> str:
+    def _find_language(self, text: str) -> str:
         return primary(recognise(text, self.languages, self.centre.default_language))
 
     def _view(
@@ -338,8 +340,8 @@ def _visible(found: Nearest, view: View) -> Nearest:
 
 
 def _answer_well(ranked: _Ranked) -> bool:
-    scores = [evidence_score({**ranked.figures, **signals}, WEIGHTS) for signals in ranked.signals]
-    return not ranked.degraded and max(scores, default=0.0) >= CONFIDENT
+    scores = (evidence_score({**ranked.figures, **signals}, WEIGHTS) for signals in ranked.signals)
+    return not ranked.degraded and any(score >= CONFIDENT for score in scores)
 
 
 def _says_something(query: str) -> bool:

@@ -122,9 +122,8 @@ def content_words(text: str, language: str, asked_in: str | None = None) -> list
 
     `language` is that of the article the words are sought in; `asked_in` the question's own, whose stop words are out
     as well. Hiragana, nearly all grammar, counts only where there is nothing else."""
-    code, own = primary(language), primary(asked_in or language)
-    pieces = [(kind, piece) for kind, piece in _pieces(text) if kind != "word" or not is_stop_word(piece, own)]
-    solid = [(kind, piece) for kind, piece in pieces if kind != "hiragana"]
+    code = primary(language)
+    pieces, solid = _content_pieces(text, primary(asked_in or language))
     found = dict.fromkeys(_terms_of(solid, code))
     return list(found or dict.fromkeys(_terms_of(pieces, code)))
 
@@ -188,6 +187,15 @@ def _pieces(text: str) -> tuple[tuple[str, str], ...]:
     if folded.isascii():
         return tuple(("word", piece) for piece in _ASCII_WORDS.findall(folded))
     return tuple((match.lastgroup or "word", match.group()) for match in _PIECES.finditer(folded))
+
+
+@remembers(64, QUESTION)
+def _content_pieces(text: str, language: str) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+    """Without the stop words of the text's language; then without hiragana too."""
+    pieces = tuple(
+        (kind, piece) for kind, piece in _pieces(text) if kind != "word" or not is_stop_word(piece, language)
+    )
+    return pieces, tuple((kind, piece) for kind, piece in pieces if kind != "hiragana")
 
 
 def _terms_of(pieces: Iterable[tuple[str, str]], code: str) -> Iterator[str]:
