@@ -32,7 +32,8 @@ async def test_no_statement_of_a_turn_reads_a_whole_table(tmp_path: Path, status
         await database.close()
     asked = [(sql, given) for sql, given in statements if sql.startswith(STATEMENTS)]
     assert {sql.split()[0] for sql, _ in asked} >= {"INSERT", "UPDATE", "SELECT"}
-    assert [line for line in plans(tmp_path, asked) if "SCAN" in line] == []
+    own_rows = "SCAN one VIRTUAL TABLE"  # those that the statement brings along
+    assert [line for line in plans(tmp_path, asked) if "SCAN" in line and not line.startswith(own_rows)] == []
 
 
 def plans(folder: Path, asked: list[tuple[str, Any]]) -> list[str]:
@@ -47,8 +48,3 @@ def plans(folder: Path, asked: list[tuple[str, Any]]) -> list[str]:
         ]
     engine.dispose()
     return found
-
-
-def one_of(given: Any) -> Any:
-    """The values of a statement, the first where it runs for many."""
-    return given[0] if isinstance(given, list) else given

@@ -7,28 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import msgspec
-from sqlalchemy import ColumnElement, Connection, bindparam, func, select, text
+from sqlalchemy import ColumnElement, Connection, func, select
 
-from refdesk.adapters.sql_tables import SafeText, article_days
+from refdesk.adapters.sql_sums import Adding
+from refdesk.adapters.sql_tables import article_days
 from refdesk.domain.article_signals import FIGURES
 from refdesk.domain.gap_queue import ArticleCount
 
-ADD = text(
-    "INSERT INTO article_days (day, article_id, language, found, read, opened, cited, listed, shown, failed)"
-    " VALUES (:day, :article_id, :language, :found, :read, :opened, :cited, :listed, :shown, :failed)"
-    " ON CONFLICT (day, article_id, language) DO UPDATE SET found = article_days.found + excluded.found,"
-    " read = article_days.read + excluded.read, opened = article_days.opened + excluded.opened,"
-    " cited = article_days.cited + excluded.cited, listed = article_days.listed + excluded.listed,"
-    " shown = article_days.shown + excluded.shown, failed = article_days.failed + excluded.failed"
-).bindparams(bindparam("article_id", type_=SafeText), bindparam("language", type_=SafeText))
+ADDING = Adding(article_days)
 
 
 def add(connection: Connection, counts: Iterable[ArticleCount]) -> None:
     """In order of their keys: two turns that end at once never wait for each other in a circle."""
     ordered = sorted(counts, key=lambda count: (count.day, count.article_id, count.language))
-    if ordered:
-        connection.execute(ADD, [msgspec.structs.asdict(count) for count in ordered])
+    columns = article_days.columns.keys()
+    ADDING.add(connection, [[getattr(count, column) for column in columns] for count in ordered])
 
 
 def of_article(connection: Connection, article_id: str, since: str, until: str) -> list[ArticleCount]:

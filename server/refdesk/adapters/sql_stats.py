@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, select
 
+from refdesk.adapters.sql_sums import Adding
 from refdesk.adapters.sql_tables import day_counts, turns, utc_text
 from refdesk.domain.console import DayCounts
 
@@ -24,10 +25,7 @@ KINDS = ("status", "kind", "language", "reason", "model_error")
 
 COUNTED = tuple(turns.c[name] for name in ("created_at", *KINDS, "grounded", "rating", "model", *TOKENS, *LATENCIES))
 """All that a turn is counted by."""
-ADD = text(
-    "INSERT INTO day_counts (day, name, value) VALUES (:day, :name, :value)"
-    " ON CONFLICT (day, name) DO UPDATE SET value = day_counts.value + excluded.value"
-)
+ADDING = Adding(day_counts)
 
 TurnRow = Mapping[Any, Any]
 """The values of COUNTED, and maybe others."""
@@ -51,9 +49,7 @@ def add(connection: Connection, ended: Iterable[TurnRow], *, no_longer: Iterable
             day = utc_text(row["created_at"])[:10]
             for name, value in named(row):
                 sums[day, name] += sign * value
-    changes = [{"day": day, "name": name, "value": value} for (day, name), value in sorted(sums.items()) if value]
-    if changes:
-        connection.execute(ADD, changes)
+    ADDING.add(connection, [(day, name, value) for (day, name), value in sorted(sums.items()) if value])
 
 
 def named(row: TurnRow) -> Iterator[tuple[str, int]]:
