@@ -123,7 +123,8 @@ class Dense:
         if self.failure:
             raise self.failure
         rows, similarity = zip(*self.found, strict=True)
-        return Nearest(np.array(rows, np.int32), np.array(similarity, np.float32))
+        scores = np.array(similarity, np.float32)
+        return Nearest(np.array(rows, np.int32), scores, np.zeros_like(scores))
 
     def signals(self, query, language, scope, rows):
         return {row: {"cosine": near} for row, near in self.found if row in rows}

@@ -146,9 +146,11 @@ class DensePassages:
         for seen in visible:
             most = round(FOREIGN_SHARE * limit) if seen.is_foreign else limit
             rows, similarity = seen.space.nearest(self._question(query, seen), most)
+            near = np.zeros_like(similarity)
             if seen.baseline:
+                near = seen.baseline.near(similarity)
                 similarity = seen.baseline.off_topic.above(similarity) - (FOREIGN if seen.is_foreign else 0.0)
-            yield Nearest(rows, similarity)
+            yield Nearest(rows, similarity, near)
 
     def _see(self, language: str, scope: Scope) -> tuple[_Seen, ...]:
         visible = self._by_language(scope)

@@ -31,14 +31,19 @@ class Nearest(NamedTuple):
 
     rows: Rows
     similarity: Scores
+    """Ranks passages of one question."""
+    near: Scores
+    """What the gate weighs (see `signals`); 0 where there is no yardstick."""
 
     def best(self, limit: int) -> Nearest:
         """Best first."""
-        order = np.argsort(-self.similarity, kind="stable")[:limit]
-        return Nearest(self.rows[order], self.similarity[order])
+        return self.picked(np.argsort(-self.similarity, kind="stable")[:limit])
+
+    def picked(self, places: NDArray[np.int64] | NDArray[np.bool_]) -> Nearest:
+        return Nearest(self.rows[places], self.similarity[places], self.near[places])
 
 
-NOTHING = Nearest(np.empty(0, np.int32), np.empty(0, np.float32))
+NOTHING = Nearest(np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0, np.float32))
 
 
 class DenseIndex(Protocol):
@@ -98,8 +103,7 @@ def nearest_of(found: Sequence[Nearest]) -> Nearest:
         return found[0] if found else NOTHING
     both = joined(found)
     order = np.lexsort((-both.similarity, both.rows))
-    rows, first = np.unique(both.rows[order], return_index=True)
-    return Nearest(rows, both.similarity[order][first])
+    return both.picked(order[np.unique(both.rows[order], return_index=True)[1]])
 
 
 def beside(rankings: Sequence[Ranking]) -> Ranking:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple, TypeVar
@@ -89,21 +89,8 @@ class _Found(NamedTuple):
     ranking: Ranking
     unknown: tuple[frozenset[str], ...]
     """Of each wording the words that no passage has, neither here nor where was looked before."""
-    degraded: bool
-
-
-class _Ranked(NamedTuple):
-    """Everything found so far in one order."""
-
-    fused: Fused
-    places: list[int]
-    """Those in that order that are handed over."""
-    signals: list[dict[str, float]]
-    """Of each of them."""
-    near: Rows
-    """Rows that the dense index found, nearest first."""
-    figures: dict[str, float]
-    """Of the question."""
+    is_native: bool
+    """Whether passages in the question's language are among those that were asked."""
     degraded: bool
 
 
@@ -175,13 +162,11 @@ class CorpusSnapshot:
         views = self._views_of(asked, language)
         question = await self._read(asked, language, views)
         found: list[_Found] = []
-        measured: dict[int, dict[str, float]] = {}
         for view in views:
             found.append(await self._find(view, asked, question, found))
-            ranked = await self._rank(found, asked, question, views[: len(found)], measured)
-            if len(found) == len(views) or _answer_well(ranked):
+            if _answers_well(found[-1], question):
                 break
-        return SearchResult(self._hits(ranked), question.wordings, ranked.figures, ranked.degraded)
+        return await self._result(found, asked, question, views[: len(found)])
 
     def _views_of(self, asked: _Request, language: str) -> list[View]:
         """What is searched, in turn: passages in the question's own language and the others. Words alone, which cost
@@ -209,42 +194,33 @@ class CorpusSnapshot:
         rankings = [view.rank(wording, question.language, CANDIDATES, near.rows) for wording in question.wordings]
         unknown = before[-1].unknown if before else question.words
         unknown = tuple(frozenset(word for word in words if not view.knows(word)) for words in unknown)
-        return _Found(near, merge(rankings), unknown, failed)
+        return _Found(near, merge(rankings), unknown, question.language in view.codes, failed)
 
-    async def _rank(
-        self,
-        found: Sequence[_Found],
-        asked: _Request,
-        question: _Question,
-        views: Sequence[View],
-        measured: dict[int, dict[str, float]],
-    ) -> _Ranked:
-        """`measured`: signals of the dense index by row, to which those of these passages are added."""
+    async def _result(
+        self, found: Sequence[_Found], asked: _Request, question: _Question, views: Sequence[View]
+    ) -> SearchResult:
         near = joined([one.near for one in found]).best(CANDIDATES)
         ranking = beside([one.ranking for one in found])
         weight = LEXICAL_WEIGHT if question.language in self.catalogue.languages else 0.0
         fused = fuse(ranking, near, weight) if len(near.rows) else lexical_only(ranking)
-        articles = self._article_of_row[fused.rows].tolist()
-        order = fused.rows.tolist()
-        places = chosen(
-            articles,
-            lambda place: self._marks_of(order[place]),
-            lambda place: self._words_of(order[place]),
-            asked.limit,
-        )
-        rows = [order[place] for place in places]
-        unmeasured = [row for row in rows if row not in measured] if len(near.rows) else []
+        places = self._chosen(fused, asked.limit)
+        rows = fused.rows[places].tolist() if len(near.rows) else []
         scope = Scope(question.audiences, tuple(code for view in views for code in view.codes))
         signals, failed = await self._ask_dense(
-            question, scope, lambda dense: dense.signals(question.queries[-1], question.language, scope, unmeasured)
+            question, scope, lambda dense: dense.signals(question.queries[-1], question.language, scope, rows)
         )
-        measured.update(signals or {})
-        spoken = any(question.language in view.codes for view in views)
-        figures = {"z": ranking.z, **(_strangeness(question.words, found[-1].unknown) if spoken else {})}
-        by_words = ranking.signals(fused.at[places])
-        signals_of = [{**words, **measured.get(row, {})} for row, words in zip(rows, by_words, strict=True)]
-        degraded = failed or any(one.degraded for one in found)
-        return _Ranked(fused, places, signals_of, near.rows, figures, degraded)
+        hits = self._hits(places, fused, ranking, near.rows, signals or {})
+        figures = {"z": ranking.z, **_strangeness(question, found)}
+        return SearchResult(hits, question.wordings, figures, failed or any(one.degraded for one in found))
+
+    def _chosen(self, fused: Fused, limit: int) -> list[int]:
+        rows = fused.rows.tolist()
+        return chosen(
+            self._article_of_row[fused.rows].tolist(),
+            lambda place: self._marks_of(rows[place]),
+            lambda place: self._words_of(rows[place]),
+            limit,
+        )
 
     def measure(self, question: str, passages: Sequence[tuple[Article, Passage]]) -> list[dict[str, float]]:
         asked_in = self._language_of(question)
@@ -307,15 +283,24 @@ class CorpusSnapshot:
             self._dense_rests_until = clock() + DENSE_REST
             return None, True
 
-    def _hits(self, ranked: _Ranked) -> tuple[Hit, ...]:
-        """`rank_words` and `rank_meaning` are places from 1, where that side found the row."""
-        by_meaning = {row: at for at, row in enumerate(ranked.near.tolist(), 1)}
-        columns = (column[ranked.places].tolist() for column in ranked.fused)
+    def _hits(
+        self,
+        places: Sequence[int],
+        fused: Fused,
+        ranking: Ranking,
+        near: Rows,
+        dense: Mapping[int, Mapping[str, float]],
+    ) -> tuple[Hit, ...]:
+        """`near`: rows that the dense index found, nearest first; `dense`: its signals by row. `rank_words` and
+        `rank_meaning` are places from 1, where that side found the row."""
+        by_meaning = {row: at for at, row in enumerate(near.tolist(), 1)}
+        columns = [column[places].tolist() for column in fused]
         hits = []
-        for row, score, at, signals in zip(*columns, ranked.signals, strict=True):
+        for row, score, at, by_words in zip(*columns, ranking.signals(fused.at[places]), strict=True):
             found = self.passage(row)
             if found is None:
                 continue
+            signals = {**by_words, **dense.get(row, {})}
             if signals["selfscore"]:
                 signals["rank_words"] = at + 1.0
             if row in by_meaning:
@@ -336,12 +321,19 @@ def _nearest(dense: DenseIndex, question: _Question, scope: Scope, limit: int) -
 def _visible(found: Nearest, view: View) -> Nearest:
     seen = (found.rows >= 0) & (found.rows < len(view.visible))
     seen[seen] = view.visible[found.rows[seen]]
-    return Nearest(found.rows[seen], found.similarity[seen])
+    return found.picked(seen)
 
 
-def _answer_well(ranked: _Ranked) -> bool:
-    scores = (evidence_score({**ranked.figures, **signals}, WEIGHTS) for signals in ranked.signals)
-    return not ranked.degraded and any(score >= CONFIDENT for score in scores)
+def _answers_well(found: _Found, question: _Question) -> bool:
+    """By the evidence of the passage that has most, see gate.evidence_score()."""
+    near, ranking = found.near, found.ranking
+    if found.degraded or not len(near.rows):
+        return False
+    rising = np.argsort(ranking.rows)
+    selfscore = ranking.selfscore[rising[ranking.rows[rising].searchsorted(near.rows)]]
+    best = int(np.argmax(WEIGHTS["near"] * near.near + WEIGHTS["selfscore"] * selfscore))
+    of_passage = {"near": float(near.near[best]), "selfscore": float(selfscore[best])}
+    return evidence_score({**_strangeness(question, [found]), **of_passage}, WEIGHTS) >= CONFIDENT
 
 
 def _says_something(query: str) -> bool:
@@ -352,14 +344,13 @@ def _content(wording: str, language: str) -> frozenset[str]:
     return frozenset(word for word in surface_words(wording) if not is_stop_word(word, language))
 
 
-def _strangeness(wordings: Sequence[frozenset[str]], unknown: Sequence[frozenset[str]]) -> dict[str, float]:
+def _strangeness(question: _Question, found: Sequence[_Found]) -> dict[str, float]:
     """`unknown`: the share of the question's content words that no visible passage has in any language, in the best
     wording; `strange`: 1 where that is nearly all of a longer question: what it is near to, it may be for one word that
-    happens to be known."""
-    shares = [
-        (len(strange) / len(words), len(words)) for words, strange in zip(wordings, unknown, strict=True) if words
-    ]
-    if not shares:
+    happens to be known. Nothing for a question in a language that no passage is written in."""
+    both = zip(question.words, found[-1].unknown, strict=True)
+    shares = [(len(strange) / len(words), len(words)) for words, strange in both if words]
+    if not shares or not any(one.is_native for one in found):
         return {}
     share, words = min(shares, key=itemgetter(0))
     return {"unknown": share, "strange": float(words >= LONGER and share >= STRANGE)}

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refdesk.ports import VectorIndex
-from refdesk.retrieval.fusion import Nearest
+from refdesk.retrieval.lexical import Rows
 
 CENTRING = 0.65
 """The share of the mean that is taken off, where there are many titles; with few of them less."""
@@ -32,7 +32,7 @@ Vectors: TypeAlias = NDArray[np.float32]
 class Near(NamedTuple):
     """Rows, rising, and how near they are. `cosine` and `title` are plain cosines; `similarity` is what ranks."""
 
-    rows: NDArray[np.int32]
+    rows: Rows
     similarity: Vectors
     cosine: Vectors
     title: Vectors
@@ -61,7 +61,7 @@ class Asked(NamedTuple):
 class _Held(NamedTuple):
     """All passages, in memory, less the means: where they are few, each is compared."""
 
-    rows: NDArray[np.int32]
+    rows: Rows
     """Rising."""
     text_of: NDArray[np.int64]
     texts: Vectors
@@ -97,21 +97,21 @@ class VectorSpace:
         kept = self._without_axes(plain - self._mean_title, is_native)
         return Asked(plain, np.asarray(kept / max(math.sqrt(kept @ kept), SHORTEST), np.float32), is_native)
 
-    def nearest(self, asked: Asked, limit: int) -> Nearest:
-        """In no order: the nearest of all, or of what the index takes for nearest."""
+    def nearest(self, asked: Asked, limit: int) -> tuple[Rows, Vectors]:
+        """Rows and similarities, in no order: the nearest of all, or of what the index takes for nearest."""
         held = self._all()
         if held is None:
             rows = sorted(row for row, _ in self._vectors.query(self._texts, asked.direction, limit))
             near = self.measured(asked, np.array(rows, np.int32))
-            return Nearest(near.rows, near.similarity)
+            return near.rows, near.similarity
         of_texts, of_titles = self._lengths_of(held, asked.is_native)
         texts = _products(held.texts, asked.direction) / of_texts
         titles = _products(held.titles, asked.direction) / of_titles
         similarity = _similarity(texts[held.text_of], titles[held.title_of])
         best = np.argpartition(-similarity, limit)[:limit] if limit < len(similarity) else np.arange(len(similarity))
-        return Nearest(held.rows[best], similarity[best])
+        return held.rows[best], similarity[best]
 
-    def measured(self, asked: Asked, rows: NDArray[np.int32]) -> Near:
+    def measured(self, asked: Asked, rows: Rows) -> Near:
         """Exactly, from the stored vectors. `rows` rise; those that are elsewhere are left out."""
         found, texts, titles = self._vectors_of(rows)
         if not len(found):
@@ -141,7 +141,7 @@ class VectorSpace:
             self._lengths[is_native] = texts, titles
         return self._lengths[is_native]
 
-    def _vectors_of(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], Vectors, Vectors]:
+    def _vectors_of(self, rows: Rows) -> tuple[Rows, Vectors, Vectors]:
         """Those of the rows that are here, rising, with their text's and their title's vector, less the means."""
         held = self._all()
         if held is not None:
@@ -179,7 +179,7 @@ def _lengths(vectors: Vectors) -> Vectors:
     return np.asarray(np.maximum(np.linalg.norm(vectors, axis=-1), SHORTEST), np.float32)
 
 
-def _places(rising: NDArray[np.int32], wanted: NDArray[np.int32]) -> NDArray[np.int64]:
+def _places(rising: Rows, wanted: Rows) -> NDArray[np.int64]:
     """Where the wanted stand that are there; each stands once."""
     places = rising.searchsorted(wanted)
     there = places < len(rising)
