@@ -99,14 +99,7 @@ class LateModel:
         return model
 
     async def stream(self, request: ModelRequest, *, deadline: float) -> AsyncIterator[ModelEvent]:
-        if self._ready is None:
-            self.begin()
-        assert self._ready is not None
-        try:
-            async with asyncio.timeout_at(None if self._ready.done() else deadline):
-                model = await asyncio.shield(self._ready)
-        except TimeoutError:
-            raise ModelFailure("timeout", "the SDK was still being loaded when the turn's time was over") from None
+        model = await self._loaded(deadline)
         stream: Any = model.stream(request, deadline=deadline)
         self.running += 1
         try:
@@ -115,6 +108,18 @@ class LateModel:
                     yield event
         finally:
             self.running -= 1
+
+    async def _loaded(self, deadline: float) -> ChatModel:
+        if self._ready is None:
+            self.begin()
+        assert self._ready is not None
+        if self._ready.done():
+            return self._ready.result()
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await asyncio.shield(self._ready)
+        except TimeoutError:
+            raise ModelFailure("timeout", "the SDK was still being loaded when the turn's time was over") from None
 
     async def close(self) -> None:
         if self._ready is not None:
