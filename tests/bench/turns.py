@@ -70,8 +70,11 @@ def running(command: str, folder: Path, **env: str) -> Iterator[subprocess.Popen
 
 
 def measured(kind: str, folder: Path, limits: list[str]) -> dict[str, Any]:
-    """Once it searches by meaning, if it does: vectors are made first, and loading them costs the turns nothing."""
+    """Once it searches by meaning, if it does: vectors are made first, and loading them costs the turns nothing. With an
+    empty log: thousands of turns of earlier runs would make each of these a little dearer."""
     data = folder / "work" / f"refdesk-{DATA.get(kind, kind)}"
+    for of_earlier_runs in data.glob("refdesk.db*"):
+        of_earlier_runs.unlink()
     command = f"{KINDS[kind]} --port {PORT} --corpus {folder / 'data' / 'g1k'} --data {data}"
     env = {"REFDESK_RATE_LIMITS": "off", "REFDESK_ENCODERS": str(folder / "work" / "encoders")}
     env |= {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{FAKE_PORT}", "ANTHROPIC_API_KEY": "k"}
