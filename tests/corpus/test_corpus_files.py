@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from folders import article, front, ids, read_one, withheld, write
 
-from refdesk.corpus.files import MAX_FILE_BYTES
+from refdesk.corpus import drafts
+from refdesk.corpus.files import MAX_FILE_BYTES, Text
 from refdesk.corpus.sync import read_corpus
 from refdesk.errors import CorpusError
 
@@ -53,6 +57,72 @@ def test_files_and_folders_that_nobody_may_read(corpus: Path):
         (corpus / "closed").chmod(0o755)
     assert ids(reading) == ["good", "sub-also"]
     assert set(withheld(reading)) == {"locked.md", "closed"}
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Permissions bind root only as somebody else."""
+    mine = os.geteuid()
+    if mine == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(mine)
+
+
+def test_a_folder_whose_files_are_listed_but_out_of_reach():
+    """Its files are not taken for files that are gone: that would be so at every try, and nothing ever be synced."""
+    with tempfile.TemporaryDirectory() as name:  # not below a folder that is its owner's alone, as tmp_path is
+        corpus = write(Path(name), {"good.md": "# Good\n\nText.\n", "listed/file.md": "Text"})
+        corpus.chmod(0o755)
+        (corpus / "listed" / "link.md").symlink_to("../good.md")
+        os.mkfifo(corpus / "listed" / "pipe.md")
+        read_corpus(corpus)  # loads what is loaded late, for nobody may not
+        (corpus / "listed").chmod(0o644)
+        with as_nobody():
+            reading = read_corpus(corpus)
+    assert ids(reading) == ["good"]
+    assert set(withheld(reading)) == {"listed/file.md", "listed/link.md", "listed/pipe.md"}
+
+
+@pytest.mark.parametrize("target", ["/proc/1/exe", "/proc/1/cwd/secret.md", "/proc/2/exe"])
+def test_a_link_that_the_system_does_not_resolve(corpus: Path, target: str):
+    """Those of other people's processes, and of processes without a program."""
+    (corpus / "link.md").symlink_to(target)
+    reading = read_corpus(corpus)
+    assert (ids(reading), set(withheld(reading))) == (["good", "sub-also"], {"link.md"})
+
+
+def test_a_link_to_a_place_that_has_no_short_name(corpus: Path):
+    """Each link leads to one that is 2,000 characters deeper: the path of the last folder is too long to be opened."""
+    steps = ["d" * 200] * 10
+    folder = os.open(corpus, os.O_RDONLY)
+    for _ in range(3):
+        os.symlink("/".join(steps), "next", dir_fd=folder)
+        for step in steps:
+            os.mkdir(step, dir_fd=folder)
+            above, folder = folder, os.open(step, os.O_RDONLY, dir_fd=folder)
+            os.close(above)
+    os.close(os.open("deep.md", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+    os.close(folder)
+    (corpus / "link.md").symlink_to("next/next/next/deep.md")
+    assert (corpus / "link.md").exists()
+    reading = read_corpus(corpus)
+    assert ids(reading) == ["good", "sub-also"]
+    assert "link.md" in withheld(reading)
+
+
+@pytest.mark.parametrize("moment", [2.0**60, 2.0**40, -(2.0**60)])
+def test_a_last_change_that_is_no_date(corpus: Path, monkeypatch: pytest.MonkeyPatch, moment: float):
+    """Some file systems keep any number."""
+    read = drafts.read_text
+    monkeypatch.setattr(
+        drafts, "read_text", lambda root, path: Text(read(root, path).text, moment if path == "good.md" else 0.0)
+    )
+    reading = read_corpus(corpus)
+    assert (ids(reading), set(withheld(reading))) == (["sub-also"], {"good.md"})
+    assert article(reading, "sub-also").updated == "1970-01-01"
 
 
 def test_a_link_to_a_file_inside_is_followed(corpus: Path):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -119,7 +119,10 @@ def _url(metadata: Metadata, article_id: str, centre: HelpCentre) -> str | None:
 
 def _day(moment: float) -> str:
     """In UTC."""
-    return time.strftime("%Y-%m-%d", time.gmtime(moment))
+    try:
+        return datetime.fromtimestamp(moment, UTC).date().isoformat()
+    except (OSError, OverflowError, ValueError):
+        raise FileWithheld("the file's last change is no date: a year after 9999 or before 1") from None
 
 
 def _warnings(path: str, metadata: Metadata, front: FrontMatter) -> tuple[Notice, ...]:

@@ -84,8 +84,10 @@ def inside(root: Path, relative: str) -> Path:
     """The real place of a file of the corpus. Raises FileWithheld where a link leads out of the folder, FileGone."""
     try:
         real = Path(os.path.realpath(root / relative))
-    except OSError:
-        raise FileGone("a link is gone") from None
+    except OSError as error:  # of reading a link: those of /proc refuse it for ever
+        if error.errno != errno.EACCES and Path(error.filename).is_relative_to(root):
+            raise FileGone("a link is gone") from None
+        raise FileWithheld(f"the link leads nowhere: {os.strerror(error.errno or 0)}") from None
     if not real.is_relative_to(root):
         raise FileWithheld("the link leads out of the corpus folder")
     return real
@@ -155,17 +157,26 @@ def _kind(root: Path, entry: os.DirEntry[str], relative: str) -> str:
     if entry.is_dir(follow_symlinks=False):
         return "folder"
     if not entry.is_file(follow_symlinks=False):
-        if not os.path.lexists(root / relative):
+        if _is_gone(root / relative):
             raise FileGone("the file is gone")
         raise FileWithheld("not a regular file: a pipe, socket or device")
     return "article" if is_markdown else "other"
+
+
+def _is_gone(path: Path) -> bool:
+    """Not what is merely out of reach, in a folder without permission: that would be gone at every try."""
+    try:
+        os.lstat(path)
+    except OSError as error:
+        return error.errno in _GONE
+    return False
 
 
 def _link_kind(root: Path, relative: str, is_markdown: bool) -> str:
     try:
         mode = os.stat(inside(root, relative)).st_mode
     except OSError as error:
-        if not os.path.lexists(root / relative) or os.path.exists(root / relative):
+        if error.errno in _GONE and (_is_gone(root / relative) or os.path.exists(root / relative)):
             raise FileGone("the link changed") from None
         raise FileWithheld(f"the link leads nowhere: {os.strerror(error.errno or 0)}") from None
     if stat.S_ISDIR(mode):
