@@ -69,6 +69,7 @@ def test_no_question_of_ours_is_taken_for_something_else() -> None:
         ("Thanks for the quick reply", "en", "smalltalk"),
         ("Hi Anna!", "en", "smalltalk"),
         ("hi password", "en", "question"),
+        ("Hit", "en", "question"),
         ("hello " * 200, "en", "question"),
     ],
 )

@@ -86,6 +86,14 @@ def test_a_folder_whose_files_are_listed_but_out_of_reach():
     assert set(withheld(reading)) == {"listed/file.md", "listed/link.md", "listed/pipe.md"}
 
 
+def test_settings_out_of_reach_are_not_taken_for_no_settings():
+    with tempfile.TemporaryDirectory() as name:
+        corpus = write(Path(name), {"good.md": "Text"})
+        corpus.chmod(0o644)
+        with as_nobody(), pytest.raises(CorpusError, match="toml: it cannot be read"):
+            read_corpus(corpus)
+
+
 @pytest.mark.parametrize("target", ["/proc/1/exe", "/proc/1/cwd/secret.md", "/proc/2/exe"])
 def test_a_link_that_the_system_does_not_resolve(corpus: Path, target: str):
     """Those of other people's processes, and of processes without a program."""

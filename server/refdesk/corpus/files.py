@@ -15,7 +15,7 @@ MAX_FILE_BYTES = 4 * 1024 * 1024
 """A larger file is withheld: no article that people read is that long, and one such file would starve the others."""
 
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 """Links were resolved before, so one in the place of the file or of its folder was put there meanwhile."""
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _ANYBODY_READS = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH
@@ -100,7 +100,7 @@ def read_bytes(path: str | Path, limit: int) -> Bytes:
     try:
         descriptor = os.open(path, _READ_FLAGS)
     except OSError as error:
-        if error.errno in _GONE:
+        if error.errno in GONE:
             raise FileGone("the file is gone") from None
         raise FileWithheld(f"the file cannot be read: {os.strerror(error.errno or 0)}") from None
     try:
@@ -142,7 +142,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         with os.scandir(folder) as entries:
             return [entry for entry in entries if not entry.name.startswith(".")]
     except OSError as error:
-        if error.errno in _GONE:
+        if error.errno in GONE:
             raise FileGone("the folder is gone") from None
         raise FileWithheld(f"the folder cannot be read: {os.strerror(error.errno or 0)}") from None
 
@@ -168,7 +168,7 @@ def _is_gone(path: Path) -> bool:
     try:
         os.lstat(path)
     except OSError as error:
-        return error.errno in _GONE
+        return error.errno in GONE
     return False
 
 
@@ -176,7 +176,7 @@ def _link_kind(root: Path, relative: str, is_markdown: bool) -> str:
     try:
         mode = os.stat(inside(root, relative)).st_mode
     except OSError as error:
-        if error.errno in _GONE and (_is_gone(root / relative) or os.path.exists(root / relative)):
+        if error.errno in GONE and (_is_gone(root / relative) or os.path.exists(root / relative)):
             raise FileGone("the link changed") from None
         raise FileWithheld(f"the link leads nowhere: {os.strerror(error.errno or 0)}") from None
     if stat.S_ISDIR(mode):

@@ -5,6 +5,7 @@ Nothing is written and nothing served from here: a reading is a value that retri
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from refdesk.corpus.drafts import Draft, Drafts
-from refdesk.corpus.files import corpus_root, scan
+from refdesk.corpus.files import GONE, corpus_root, scan
 from refdesk.corpus.help_centre import FILE_NAME, read_help_centre, unsettled
 from refdesk.corpus.identity import contested
 from refdesk.corpus.passages import split_passages
@@ -95,10 +96,13 @@ def _state(root: Path) -> _State:
 
 
 def _identity(path: Path, *, follow_symlinks: bool = True) -> tuple[int, ...]:
+    """Empty for what is not there. Raises CorpusError for what is out of reach: it may well be there."""
     try:
         status = path.stat(follow_symlinks=follow_symlinks)
-    except OSError:
-        return ()
+    except OSError as error:
+        if error.errno in GONE:
+            return ()
+        raise CorpusError(f"{path.name}: it cannot be read: {os.strerror(error.errno or 0)}") from None
     return status.st_dev, status.st_ino, status.st_mtime_ns
 
 
