@@ -8,7 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ MODEL_LOADED = "model can be asked"
 """In the log."""
 PATIENCE = 40.0
 """Seconds after which a test that waits for something has failed."""
+VECTORS_PATIENCE = 300.0
+"""The same for encoders that are converted first: on a machine with much other work that takes minutes."""
 
 
 def free_port() -> int:
@@ -126,6 +130,20 @@ class RefdeskServer:
             answer = client.post("/v1/session", json={"identity": identity})
         assert answer.status_code == 201, answer.text
         return str(answer.json()["token"])
+
+    def await_vectors(self) -> dict[str, Any]:
+        """What `/health/ready` says once search by meaning serves. A server that has not been heard yet may answer
+        later."""
+        end = time.monotonic() + VECTORS_PATIENCE
+        ready: dict[str, Any] = {}
+        with self.client() as client:
+            while ready.get("dense") != {"status": "ready"}:
+                assert ready.get("dense", {}).get("status") != "failed", ready
+                assert time.monotonic() < end, f"no vectors:\n{self.log()}"
+                time.sleep(0.2)
+                with suppress(httpx2.TransportError):
+                    ready = client.get("/health/ready").json()
+        return ready
 
     def log(self) -> str:
         return self.log_file.read_text("utf-8") if self.log_file.exists() else ""

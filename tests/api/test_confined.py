@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import httpx2
 import pytest
 from refdesk_server import PATIENCE, RefdeskServer
 
@@ -42,9 +40,7 @@ def test_a_read_only_root_is_enough(tmp_path: Path) -> None:
         confined = ["unshare", "-m", "sh", "-c", script, "sh", *command]
         process = subprocess.Popen(confined, env=environment, stdout=log, stderr=log)
     try:
-        ready = await_vectors(server)
-        assert ready["status"] == "ok"
-        assert ready["dense"] == {"status": "ready"}
+        assert server.await_vectors()["status"] == "ok"
         with server.client(server.token()) as client:
             assert client.post("/v1/ask", json={"question": "When are refunds issued?"}).status_code == 200
         process.terminate()
@@ -52,20 +48,6 @@ def test_a_read_only_root_is_enough(tmp_path: Path) -> None:
     finally:
         process.kill()
     assert {record["level"] for record in server.log_records()} == {"info"}
-
-
-def await_vectors(server: RefdeskServer) -> dict[str, object]:
-    end = time.monotonic() + 3 * PATIENCE
-    with server.client() as client:
-        while time.monotonic() < end:
-            try:
-                ready: dict[str, object] = client.get("/health/ready").json()
-            except httpx2.TransportError:
-                ready = {}
-            if ready.get("dense") in ({"status": "ready"}, {"status": "failed"}):
-                return ready
-            time.sleep(0.2)
-    raise AssertionError(server.log())
 
 
 def test_a_user_without_a_home_gets_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -223,16 +223,10 @@ def test_an_emptied_folder_is_not_an_empty_help_centre(housed: RefdeskServer) ->
         assert staff.post("/v1/console/sync", json={"wait": True}).json()["removed"] == []
 
 
-def await_dense(server: RefdeskServer) -> None:
-    """On a machine with other work converting the encoders alone can take a minute."""
-    with server.client() as client:
-        until(lambda: bool(client.get("/health/ready").json()["dense"]["status"] == "ready"), 5 * PATIENCE)
-
-
 @pytest.mark.long
 def test_vectors_that_go_or_rot_are_made_again(new_server: Maker, shared_model: ScriptedModel) -> None:
     server = new_server(shared_model.url, REFDESK_DENSE="on", REFDESK_TURN_SECONDS="30").start()
-    await_dense(server)
+    server.await_vectors()
     shared_model.choose(lambda _: answer_of(refund_answer()))
     vectors = server.data / "vectors"
     with server.client(server.token()) as client, server.client(STAFF_KEY) as staff:
@@ -242,7 +236,7 @@ def test_vectors_that_go_or_rot_are_made_again(new_server: Maker, shared_model: 
         (server.corpus / "fresh.md").write_text(article("Fresh", "A fresh article of no weight."), "utf-8")
         assert staff.post("/v1/console/sync", json={"wait": True}).status_code == 200
         until(lambda: vectors.exists() and any(vectors.glob("*/vectors.json")))
-        await_dense(server)
+        server.await_vectors()
         assert ask(client).json()["status"] == "answered"
     assert server.stop() == 0
     for file in vectors.rglob("*"):
@@ -251,7 +245,7 @@ def test_vectors_that_go_or_rot_are_made_again(new_server: Maker, shared_model: 
     server.start()
     with server.client(server.token()) as client:
         assert ask(client).json()["status"] in ("answered", "evidence")  # the model's adapter may still be loading
-        await_dense(server)
+        server.await_vectors()
         assert client.get("/v1/search", params={"q": "refunds"}).json()["passages"][0]["id"] == "refunds"
     assert list(server.log_records("vectors are built anew"))
 

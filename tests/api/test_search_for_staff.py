@@ -6,12 +6,11 @@ import io
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 
 import httpx2
 import pytest
-from refdesk_server import PATIENCE, STAFF_KEY, RefdeskServer
+from refdesk_server import STAFF_KEY, RefdeskServer
 
 from refdesk.commands import run_ask, run_search
 from refdesk.settings import load
@@ -61,7 +60,7 @@ def test_the_command_line_judges_as_the_server_does_once_vectors_serve(
     new_server: Callable[..., RefdeskServer],
 ) -> None:
     server = new_server(REFDESK_DENSE="on").start()
-    wait_for_vectors(server)
+    assert server.await_vectors()["gate"]["evidence"] == "vectors"
     settings = load({"REFDESK_CORPUS": str(server.corpus), "REFDESK_DATA": str(server.data)})
     with server.client() as client, server.client(STAFF_KEY) as staff:
         for question in (COVERED, OFF_TOPIC):
@@ -111,13 +110,3 @@ def test_a_threshold_that_is_set_beside_the_server_serves_from_the_next_sync_and
     with server.client(STAFF_KEY) as staff:
         assert staff.post("/v1/console/sync", json={"wait": True}).json()["gate"]["own"] is None
     assert judged() == built_in
-
-
-def wait_for_vectors(server: RefdeskServer) -> None:
-    until = time.monotonic() + 3 * PATIENCE
-    with server.client() as client:
-        while (state := client.get("/health/ready").json())["dense"]["status"] != "ready":
-            assert state["dense"]["status"] != "failed", state
-            assert time.monotonic() < until, f"no vectors:\n{server.log()}"
-            time.sleep(0.2)
-        assert state["gate"]["evidence"] == "vectors"

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from gap_parts import ask, eventually, fresh_database, gap_about, gaps, insufficient, refdesk, sync, write
 from model_replies import answering, opens, refund_answer
-from refdesk_server import PATIENCE, STAFF_KEY, RefdeskServer
+from refdesk_server import STAFF_KEY, RefdeskServer
 from turn_events import asked
 
 from refdesk.console_pages.texts import TEXTS
@@ -43,8 +43,7 @@ def seeing(
     with fresh_database(kind, request) as url:
         settings = {"REFDESK_DATABASE_URL": url, "REFDESK_DENSE": "on", "REFDESK_ENCODERS": str(encoders)}
         server = RefdeskServer(tmp_path_factory.mktemp("seeing"), **settings).start()
-        with server.client() as client:
-            eventually(lambda: client.get("/health/ready").json()["dense"] == {"status": "ready"}, 3 * PATIENCE)
+        server.await_vectors()
         for question in (FAR, *SAME):
             assert ask(server, question)["status"] == "insufficient"
         yield server

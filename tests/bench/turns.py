@@ -70,8 +70,8 @@ def running(command: str, folder: Path, **env: str) -> Iterator[subprocess.Popen
 
 
 def measured(kind: str, folder: Path, limits: list[str]) -> dict[str, Any]:
-    """Once it searches by meaning, if it does: vectors are made first, and loading them costs the turns nothing. With an
-    empty log: thousands of turns of earlier runs would make each of these a little dearer."""
+    """Once it searches by meaning, if it does: vectors are made first, and loading them costs the turns nothing. With
+    an empty log: thousands of turns of earlier runs would make each of these a little dearer."""
     data = folder / "work" / f"refdesk-{DATA.get(kind, kind)}"
     for of_earlier_runs in data.glob("refdesk.db*"):
         of_earlier_runs.unlink()
