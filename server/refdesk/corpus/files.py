@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from refdesk.errors import CorpusError, FileGone, FileWithheld
 
@@ -18,8 +20,10 @@ _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 """Links were resolved before, so one in the place of the file or of its folder was put there meanwhile."""
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_LOOKS = 3
 _ANYBODY_READS = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH
 
+T = TypeVar("T")
 Problem = tuple[str, FileWithheld]
 """A path relative to the corpus folder, and why it is not served."""
 
@@ -47,14 +51,14 @@ def scan(root: Path) -> tuple[list[str], list[Problem]]:
     while folders:
         folder = folders.pop()
         try:
-            entries = _entries(root / folder)
+            entries = _while_listed(root, folder, partial(_entries, root / folder))
         except FileWithheld as problem:
             problems.append((printable(folder) or ".", problem))
             continue
         for entry in entries:
             relative = f"{folder}/{entry.name}" if folder else entry.name
             try:
-                kind = _kind(root, entry, relative)
+                kind = _while_listed(root, relative, partial(_kind, root, entry, relative))
             except FileWithheld as problem:
                 problems.append((printable(relative), problem))
                 continue
@@ -67,8 +71,7 @@ def scan(root: Path) -> tuple[list[str], list[Problem]]:
 
 def read_text(root: Path, relative: str) -> Text:
     """Raises FileWithheld, FileGone."""
-    path = os.path.join(root, relative)
-    data, modified = read_bytes(inside(root, relative) if os.path.islink(path) else path, MAX_FILE_BYTES)
+    data, modified = _while_listed(root, relative, partial(_read, root, relative))
     if data.startswith(_BYTE_ORDER_MARKS):
         raise FileWithheld("the file is UTF-16 or UTF-32: save it as UTF-8", 1)
     if (position := data.find(b"\0")) >= 0:
@@ -78,6 +81,11 @@ def read_text(root: Path, relative: str) -> Text:
     except UnicodeDecodeError as error:
         raise FileWithheld("the file is not UTF-8: save it as UTF-8", data.count(b"\n", 0, error.start) + 1) from None
     return Text(text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text, modified)
+
+
+def _read(root: Path, relative: str) -> Bytes:
+    path = os.path.join(root, relative)
+    return read_bytes(inside(root, relative) if os.path.islink(path) else path, MAX_FILE_BYTES)
 
 
 def inside(root: Path, relative: str) -> Path:
@@ -133,6 +141,26 @@ def corpus_root(folder: Path) -> Path:
 def printable(path: str) -> str:
     """A file name may hold bytes that are no text; a report must not."""
     return path.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _while_listed(root: Path, relative: str, look: Callable[[], T]) -> T:
+    """What stays in its folder's list and is gone whenever it is looked for is withheld: a name that a network drive
+    cannot open, a folder that is not mounted. Else it would be read anew for ever."""
+    for _ in range(_LOOKS):
+        try:
+            return look()
+        except FileGone:
+            if not _is_listed(root / relative):
+                raise
+    raise FileWithheld("its folder lists it, but it is not there")
+
+
+def _is_listed(path: Path) -> bool:
+    try:
+        with os.scandir(path.parent) as entries:
+            return any(entry.name == path.name for entry in entries)
+    except OSError:
+        return False
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
