@@ -248,8 +248,9 @@ async def test_any_other_text_comes_back_equal(people: ConversationStore) -> Non
     question = "😀" * 2000
     await people.begin_turn(row("t_1", new=True, question=question))
     finished = answer("t_1", question=question, answer="a\0b “q” \u2028 '; DROP TABLE turns; -- \\ %s :x")
-    await people.finish_turn(finished, TRAIL)
-    assert await people.turn("t_1", ANNA.id) == StoredTurn(finished, TRAIL)
+    trail = msgspec.structs.replace(TRAIL, usage=Usage(model="as an endpoint names it: \0", calls=1))
+    await people.finish_turn(finished, trail)
+    assert await people.turn("t_1", ANNA.id) == StoredTurn(finished, trail)
 
 
 @pytest.mark.parametrize("odd", ["t\0", "\ud800", "' OR 1=1 --", "x" * 10_000, ""])

@@ -124,7 +124,7 @@ turns = Table(
     Column("comment", SafeText),
     Column("reason", Text),
     Column("model_error", Text),
-    Column("model", Text, nullable=False, server_default=""),
+    Column("model", SafeText, nullable=False, server_default=""),
     Column("input_tokens", Integer, nullable=False, server_default="0"),
     Column("output_tokens", Integer, nullable=False, server_default="0"),
     Column("cache_read_tokens", Integer, nullable=False, server_default="0"),
