@@ -124,6 +124,14 @@ async def test_thinking_and_effort_are_sent_where_they_are_set() -> None:
     assert (body["thinking"], body["output_config"]) == ({"type": "adaptive"}, {"effort": "low"})
 
 
+async def test_a_cookie_of_the_endpoint_comes_back_to_it() -> None:
+    answer = Answer(GOOD.chunks, 200, {"content-type": "text/event-stream", "set-cookie": "server=2"})
+    async with scripted_api(answer, GOOD) as api, model_of(api.url) as model:
+        await ask(model)
+        await ask(model)
+    assert ["cookie: server=2" in head.lower() for head in api.heads] == [False, True]
+
+
 async def test_calls_share_a_connection_also_where_the_body_ends_later_than_the_reply() -> None:
     async with scripted_api(GOOD) as api, model_of(api.url) as model:
         for _ in range(3):

@@ -142,6 +142,8 @@ class AnthropicModel:
         from its parts, which is a third of a call's CPU time."""
         first = self._first
         request = httpx2.Request("POST", first.url, headers=self._headers, content=body, extensions=first.extensions)
+        if self._http.cookies:  # a gateway leads its later calls to one and the same server by them
+            self._http.cookies.set_cookie_header(request)
         response = await self._http.send(request, stream=True)
         if not response.is_success:
             try:
