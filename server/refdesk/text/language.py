@@ -66,7 +66,7 @@ def _scores(text: str) -> Mapping[str, float]:
     for script, word in words_by_script(text):
         for code, weight in _evidence(word, script):
             scores[code] += weight
-    return scores
+    return dict(scores)
 
 
 @remembers(8192)
