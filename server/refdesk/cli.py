@@ -105,6 +105,13 @@ def run_serve(settings: Settings, _: argparse.Namespace, terminal: Terminal) -> 
     return 0
 
 
+def question_of(args: argparse.Namespace) -> str:
+    question: str = args.question
+    if not question.strip():
+        raise SettingError("QUESTION", "is blank: write what is to be asked")
+    return question
+
+
 def run_eval(settings: Settings, args: argparse.Namespace, terminal: Terminal) -> int:
     price = read_price(args.price) if args.price else None
     if args.builtin:
@@ -143,10 +150,10 @@ COMMANDS: dict[str, Callable[[Settings, argparse.Namespace, Terminal], int]] = {
     "sync": lambda settings, args, terminal: commands.run_sync(settings, terminal, force=args.force),
     "check": lambda settings, _, terminal: commands.run_check(settings, terminal),
     "ask": lambda settings, args, terminal: commands.run_ask(
-        settings, terminal, args.question, as_json=args.json, words=args.words
+        settings, terminal, question_of(args), as_json=args.json, words=args.words
     ),
     "search": lambda settings, args, terminal: commands.run_search(
-        settings, terminal, args.question, as_json=args.json, explain=args.explain, words=args.words
+        settings, terminal, question_of(args), as_json=args.json, explain=args.explain, words=args.words
     ),
     "eval": run_eval,
     "calibrate": run_calibrate,

@@ -208,6 +208,10 @@ BROKEN = {
     "no-type": HEAD + b"data: {}\n\n" + closing(),
     "wrong-shape": HEAD + event({"type": "message_delta", "delta": {"stop_reason": 7}}) + closing(),
     "null-piece": opening() + block(0, {"type": "text"}, [{"type": "text_delta", "text": None}]) + closing(),
+    "fewer-tokens-than-none": HEAD + event({"type": "message_delta", "delta": {}, "usage": {"output_tokens": -1}}),
+    "more-tokens-than-any": HEAD
+    + event({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"input_tokens": 2**63}})
+    + event({"type": "message_stop"}),
     "goes-on": HEAD + closing() + text(1, " more"),
     "block-after-the-reason": HEAD + closing()[: -len(event({"type": "message_stop"}))] + text(1, "more") + closing(),
     "deep": HEAD

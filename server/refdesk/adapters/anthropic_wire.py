@@ -6,7 +6,7 @@ passed over, as the API asks of its clients. Any other byte that does not fit is
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -50,13 +50,17 @@ class SignaturePiece(msgspec.Struct, tag="signature_delta"):
     signature: str
 
 
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=100_000_000)]
+"""No call has as many; more would cost a day's figures their sense, and fit into no column."""
+
+
 class TokenCounts(msgspec.Struct):
     """Cumulative; what an event leaves out keeps its earlier value."""
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    input_tokens: Tokens | None = None
+    output_tokens: Tokens | None = None
+    cache_read_input_tokens: Tokens | None = None
+    cache_creation_input_tokens: Tokens | None = None
 
 
 class MessageHead(msgspec.Struct):

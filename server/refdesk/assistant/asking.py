@@ -164,8 +164,13 @@ class Assistant:
         return TurnTrail(reason="error")
 
     async def _finish(self, run: TurnRun, ask: Ask, turn: Turn, record: TurnTrail) -> None:
-        """Stored first, then sent: a client never holds a turn that the store does not have."""
-        stored = await self._stored(turn, record, STORE_PAUSES)
+        """Stored first, then sent: a client never holds a turn that the store does not have. One that no database takes
+        as it is ends as failed, for a turn that seemed to run would close its conversation."""
+        try:
+            stored = await self._stored(turn, record, STORE_PAUSES)
+        except Exception as error:
+            record = self._failed(turn, run, error)
+            stored = await self._stored(turn, record, STORE_PAUSES)
         self._log(turn, record)
         if self._measure is not None:
             self._measure(turn, record, rehearsal=self._rehearsing)
