@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
 
 import pytest
+import structlog
+
+
+@pytest.fixture(autouse=True)
+def own_log() -> Iterator[None]:
+    """A command sends the log to its own stderr, from errors on, which no test after it may find so."""
+    handlers, level = logging.root.handlers[:], logging.root.level
+    yield
+    structlog.reset_defaults()
+    logging.root.handlers[:] = handlers
+    logging.root.setLevel(level)
 
 
 @pytest.hookimpl(wrapper=True)

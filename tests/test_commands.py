@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import os
 import shutil
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import structlog
 
 from evaluation_parts import write
 from refdesk.cli import main
 from refdesk.terminal import Terminal
 
 QUESTION = "When are apple trees pruned?"
-
-
-@pytest.fixture(autouse=True)
-def own_log() -> Iterator[None]:
-    """A command sends the log to its own stderr, which is closed once the test has ended."""
-    handlers, level = logging.root.handlers[:], logging.root.level
-    yield
-    structlog.reset_defaults()
-    logging.root.handlers[:] = handlers
-    logging.root.setLevel(level)
 
 
 @pytest.fixture
