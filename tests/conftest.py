@@ -6,8 +6,12 @@ import logging
 import os
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 import structlog
+
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")  # how long an example takes says what else the machine does
 
 
 @pytest.fixture(autouse=True)

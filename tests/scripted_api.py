@@ -47,7 +47,7 @@ class ScriptedApi:
 
     def __init__(self) -> None:
         self.answers: list[Answer] = []
-        self.choose: Callable[[dict[str, Any]], Answer] | None = None
+        self.choose: Callable[[dict[str, Any]], Answer | None] | None = None
         self.bodies: list[dict[str, Any]] = []
         self.heads: list[str] = []
         self.connections = 0
@@ -83,7 +83,7 @@ class ScriptedApi:
 
     def _next(self) -> Answer:
         if self.choose is not None:
-            return self.choose(self.bodies[-1])
+            return self.choose(self.bodies[-1]) or UNSCRIPTED
         return self.answers[min(len(self.bodies), len(self.answers)) - 1] if self.answers else UNSCRIPTED
 
     async def close(self) -> None:
@@ -150,8 +150,9 @@ class ScriptedModel:
         self._api.bodies, self._api.heads, self._api.choose = [], [], None
         self._api.answers = [answer_of(item) if isinstance(item, Reply) else item for item in answers]
 
-    def choose(self, answer: Callable[[dict[str, Any]], Answer]) -> None:
-        """`answer` gets a request's body; for turns that run side by side."""
+    def choose(self, answer: Callable[[dict[str, Any]], Answer | None]) -> None:
+        """`answer` gets a request's body; for turns that run side by side. None: of another test, whose turn may still
+        be trying again."""
         self.script()
         self._api.choose = answer
 
